@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inner loops, one table of functions per instruction set. All tables give the same bits and
+// read the same layouts, so that operands packed by one can be multiplied by another.
+//
+// Layouts, k in blocks of 16 (kBlock):
+//   rows of A, panel order   [panel of 6 rows][k / 16][6][16]
+//   rows of A, lane order    [k / 16][rows][16]
+//   columns of B             [panel of 16 columns][k][16]
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gemm/tile_product.h"
+#include "mx/matrix.h"
+#include "tandem/types.h"
+
+namespace tandem::gemm {
+
+inline constexpr std::int64_t kBlock = 16;  // k's of one row that lie together in A
+inline constexpr std::int64_t kPanelRows = 6;
+inline constexpr std::int64_t kPanelColumns = 16;
+inline constexpr int kLaneRows = 4;  // rows and columns of one lane-order step
+inline constexpr int kLaneColumns = 2;
+
+// sums[6][columns] (+)= six rows of A times one or two neighbouring panels of B.
+struct PanelStep {
+  const float* rows = nullptr;     // a panel of A, at a multiple of 16 in k
+  const float* columns = nullptr;  // a panel of B, at the same k; 64-byte aligned
+  std::int64_t panel_stride = 0;   // elements to the next panel of B
+  int panels = 1;                  // of B: 1, or 2 where Kernels::panels_max allows
+  std::int64_t depth = 0;          // k's
+  Start start = Start::from_zero;
+  float* sums = nullptr;
+  std::int64_t pitch = 0;
+};
+
+// The sums in lane order of up to 4 rows of A and 2 columns of B over one whole segment.
+struct LaneStep {
+  const float* rows = nullptr;    // first of the rows, lane-order layout
+  std::int64_t block_stride = 0;  // elements to the next 16 k's of A
+  int row_count = 0;              // 1..kLaneRows
+  ElementFormat format = ElementFormat::e4m3;
+  const std::uint8_t* codes[kLaneColumns] = {};  // readable up to a multiple of 32
+  const std::uint8_t* scales[kLaneColumns] = {};
+  std::int64_t k = 0;
+  float sums[kLaneRows][kLaneColumns] = {};  // out
+};
+
+// Up to 16 columns of B, decoded and transposed to one panel; missing columns are zero.
+struct ColumnsToPanel {
+  ElementFormat format = ElementFormat::e4m3;
+  const std::uint8_t* codes[kPanelColumns] = {};
+  const std::uint8_t* scales[kPanelColumns] = {};
+  int count = 0;
+  std::int64_t k = 0;
+  float* panel = nullptr;
+};
+
+// One row of A, decoded into blocks of 16 k's, `block_stride` elements apart; the last is filled
+// up with zeros.
+struct RowToBlocks {
+  ElementFormat format = ElementFormat::e4m3;
+  const std::uint8_t* codes = nullptr;
+  const std::uint8_t* scales = nullptr;
+  std::int64_t k = 0;
+  float* blocks = nullptr;
+  std::int64_t block_stride = 0;
+};
+
+struct Kernels {
+  const char* name = nullptr;
+  int panels_max = 1;                  // panels of B that one step can take
+  std::int64_t flops_per_us = 0;       // of panel_step, a cautious estimate
+  std::int64_t lane_flops_per_us = 0;  // of lane_step
+  void (*panel_step)(const PanelStep&) = nullptr;
+  void (*lane_step)(LaneStep&) = nullptr;
+  void (*columns_to_panel)(const ColumnsToPanel&) = nullptr;
+  void (*row_to_blocks)(const RowToBlocks&) = nullptr;
+  // True if one of `count` codes has a magnitude (low seven bits) of 0x7F.
+  bool (*has_all_ones)(const std::uint8_t* codes, std::int64_t count) = nullptr;
+  // The functions of convert.h.
+  void (*store_row)(const float* sums, const float* bias, std::int64_t count, OutputType type,
+                    void* destination) = nullptr;
+  void (*add_row)(const float* sums, std::int64_t count, OutputType type,
+                  void* destination) = nullptr;
+  void (*widen_row)(const void* source, OutputType type, std::int64_t count, Start start,
+                    float* sums) = nullptr;
+};
+
+// In use now: the machine's best, or the one that force_simd_target() chose.
+const Kernels& kernels();
+
+// All that this machine can run, best first; the last is portable_kernels().
+const std::vector<const Kernels*>& all_kernels();
+
+// Plain C++, std::fma element by element: for machines without a fused multiply-add.
+const Kernels& portable_kernels();
+
+// True where docs/numerics.md section 4 asks for the exact path in this row.
+bool row_needs_exact_path(const Kernels& table, const MxMatrix& matrix, std::int64_t row);
+
+// The factor that turns a decoded code into its value, as FP32 bits: 2^(scale − 127), times `bias`
+// powers of two. Meaningless above the limits of the exact path.
+inline std::uint32_t factor_bits(std::uint8_t scale, std::uint32_t bias) {
+  const std::uint32_t exponent = scale + bias;
+  return exponent == 0 ? 0x00400000u : exponent << 23;
+}
+
+}  // namespace tandem::gemm

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gemm/packed.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "gemm/float_state.h"
+
+namespace tandem::gemm {
+namespace {
+
+void copy_canonical(const MxMatrix& source, WeightSegment& segment) {
+  const auto pitch = round_up(source.k, static_cast<std::int64_t>(kCacheLine));
+  const std::int64_t scale_bytes = scale_row_bytes(source.k);
+  segment.codes = AlignedBuffer<std::uint8_t>(tandem::multiply({source.rows, pitch}));
+  segment.scales = AlignedBuffer<std::uint8_t>(tandem::multiply({source.rows, scale_bytes}));
+  segment.canonical = {.format = source.format,
+                       .rows = source.rows,
+                       .k = source.k,
+                       .codes = segment.codes.data(),
+                       .pitch = pitch,
+                       .scales = segment.scales.data(),
+                       .scale_pitch = scale_bytes};
+  if (source.k == 0) return;
+  const std::int64_t groups = ceil_div(source.k, kGroup);
+  for (std::int64_t row = 0; row < source.rows; ++row) {
+    std::uint8_t* codes = segment.codes.data() + row * pitch;
+    std::memcpy(codes, source.row(row), static_cast<std::size_t>(source.k));
+    std::fill(codes + source.k, codes + pitch, std::uint8_t{0});
+    std::uint8_t* scales = segment.scales.data() + row * scale_bytes;
+    std::memcpy(scales, source.scale_row(row), static_cast<std::size_t>(groups));
+    std::fill(scales + groups, scales + scale_bytes, std::uint8_t{0});
+  }
+}
+
+WeightSegment pack_segment(const MxMatrix& source) {
+  const Kernels& table = kernels();
+  WeightSegment segment;
+  segment.k = source.k;
+  copy_canonical(source, segment);
+  const std::int64_t panels = ceil_div(source.rows, kPanelColumns);
+  segment.panels = AlignedBuffer<float>(tandem::multiply({panels, kPanelColumns, source.k}));
+  segment.exact.resize(static_cast<std::size_t>(source.rows));
+  for (std::int64_t panel = 0; panel < panels; ++panel) {
+    const std::int64_t first = panel * kPanelColumns;
+    ColumnsToPanel step{.format = source.format,
+                        .count = static_cast<int>(std::min(kPanelColumns, source.rows - first)),
+                        .k = source.k,
+                        .panel = segment.panels.data() + panel * segment.panel_stride()};
+    for (int column = 0; column < step.count; ++column) {
+      step.codes[column] = segment.canonical.row(first + column);
+      step.scales[column] = segment.canonical.scale_row(first + column);
+      if (row_needs_exact_path(table, segment.canonical, first + column)) {
+        segment.exact[static_cast<std::size_t>(first + column)] = 1;
+        segment.exact_columns.push_back(first + column);
+      }
+    }
+    table.columns_to_panel(step);
+  }
+  return segment;
+}
+
+// Where row `row` of the tile begins, and how far apart its blocks of 16 k's lie.
+RowToBlocks place_row(PackedRows::Impl& impl, std::int64_t row) {
+  if (impl.order == SumOrder::lane) {
+    return {.blocks = impl.blocks.data() + row * kBlock, .block_stride = impl.rows * kBlock};
+  }
+  const std::int64_t panel = row / kPanelRows;
+  return {.blocks = impl.blocks.data() + panel * impl.panel_stride() + row % kPanelRows * kBlock,
+          .block_stride = kPanelRows * kBlock};
+}
+
+void zero_row(PackedRows::Impl& impl, std::int64_t row) {
+  const RowToBlocks place = place_row(impl, row);
+  for (std::int64_t block = 0; block < impl.k_blocks(); ++block) {
+    std::fill_n(place.blocks + block * place.block_stride, kBlock, 0.0f);
+  }
+}
+
+void pack_row(PackedRows::Impl& impl, std::int64_t row, const MxMatrix& part,
+              std::int64_t part_row) {
+  const Kernels& table = kernels();
+  RowToBlocks step = place_row(impl, row);
+  step.format = part.format;
+  step.codes = part.row(part_row);
+  step.scales = part.scale_row(part_row);
+  step.k = part.k;
+  table.row_to_blocks(step);
+  if (row_needs_exact_path(table, part, part_row)) {
+    impl.exact[static_cast<std::size_t>(row)] = 1;
+    ++impl.exact_count;
+  }
+}
+
+}  // namespace
+
+PackedWeights::PackedWeights(std::span<const MxMatrix> segments) : impl_(std::make_unique<Impl>()) {
+  const FloatState state;
+  if (!segments.empty()) impl_->columns = segments.front().rows;
+  for (const MxMatrix& segment : segments) {
+    TANDEM_CHECK(segment.rows == impl_->columns, "the K segments of B differ in columns");
+    TANDEM_CHECK(segment.format == segments.front().format, "the K segments of B differ in format");
+    impl_->segments.push_back(pack_segment(segment));
+  }
+}
+
+PackedWeights::~PackedWeights() = default;
+PackedWeights::PackedWeights(PackedWeights&&) noexcept = default;
+PackedWeights& PackedWeights::operator=(PackedWeights&&) noexcept = default;
+
+std::int64_t PackedWeights::columns() const { return impl_->columns; }
+
+int PackedWeights::segments() const { return static_cast<int>(impl_->segments.size()); }
+
+std::int64_t PackedWeights::bytes() const {
+  std::int64_t bytes = 0;
+  for (const WeightSegment& segment : impl_->segments) {
+    bytes += segment.panels.size() * static_cast<std::int64_t>(sizeof(float));
+    bytes += segment.codes.size() + segment.scales.size();
+    bytes += static_cast<std::int64_t>(segment.exact.size());
+    bytes += static_cast<std::int64_t>(segment.exact_columns.capacity() * sizeof(std::int64_t));
+  }
+  return bytes;
+}
+
+PackedRows::PackedRows() : impl_(std::make_unique<Impl>()) {}
+PackedRows::~PackedRows() = default;
+
+std::int64_t PackedRows::rows() const { return impl_->rows; }
+
+void PackedRows::pack(std::span<const MxMatrix> parts, SumOrder order) {
+  const FloatState state;
+  Impl& impl = *impl_;
+  impl.rows = 0;
+  impl.k = parts.empty() ? 0 : parts.front().k;
+  impl.order = order;
+  impl.parts.assign(parts.begin(), parts.end());
+  for (const MxMatrix& part : parts) {
+    TANDEM_CHECK(part.k == impl.k, "the parts of a tile's rows differ in k");
+    TANDEM_CHECK(part.format == parts.front().format,
+                 "the parts of a tile's rows differ in format");
+    impl.rows += part.rows;
+  }
+  impl.exact.assign(static_cast<std::size_t>(impl.rows), 0);
+  impl.exact_count = 0;
+  const std::int64_t row_unit = order == SumOrder::panel ? kPanelRows : 1;
+  const std::int64_t rows_padded = round_up(impl.rows, row_unit);
+  impl.blocks.grow(tandem::multiply({rows_padded, impl.k_blocks(), kBlock}));
+  std::int64_t row = 0;
+  for (const MxMatrix& part : parts) {
+    for (std::int64_t part_row = 0; part_row < part.rows; ++part_row, ++row) {
+      pack_row(impl, row, part, part_row);
+    }
+  }
+  for (; row < rows_padded; ++row) zero_row(impl, row);
+}
+
+}  // namespace tandem::gemm

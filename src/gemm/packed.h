@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the packed operands of tile_product.h hold; layouts in kernels.h.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gemm/aligned_buffer.h"
+#include "gemm/kernels.h"
+#include "gemm/tile_product.h"
+
+namespace tandem::gemm {
+
+// One K segment of B.
+struct WeightSegment {
+  std::int64_t k = 0;
+  AlignedBuffer<float> panels;
+  AlignedBuffer<std::uint8_t> codes;  // rows padded with zeros to whole cache lines
+  AlignedBuffer<std::uint8_t> scales;
+  MxMatrix canonical;                       // views the two
+  std::vector<std::uint8_t> exact;          // 1: this column needs the exact path
+  std::vector<std::int64_t> exact_columns;  // the same, as ascending indices
+
+  std::int64_t panel_stride() const { return k * kPanelColumns; }
+};
+
+struct PackedWeights::Impl {
+  std::int64_t columns = 0;
+  std::vector<WeightSegment> segments;
+};
+
+struct PackedRows::Impl {
+  std::int64_t rows = 0;
+  std::int64_t k = 0;
+  SumOrder order = SumOrder::panel;
+  AlignedBuffer<float> blocks;
+  std::vector<MxMatrix> parts;      // in the caller's memory, for the exact path
+  std::vector<std::uint8_t> exact;  // 1: this row needs the exact path
+  std::int64_t exact_count = 0;
+
+  std::int64_t k_blocks() const { return ceil_div(k, kBlock); }
+  std::int64_t panel_stride() const { return k_blocks() * kPanelRows * kBlock; }
+};
+
+}  // namespace tandem::gemm

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// The register-blocked kernel: six rows times two vectors of columns, one fused multiply-add per
+// element and k, k ascending, accumulators kept in twelve registers.
+
+#if defined(TANDEM_GEMM_PANEL_KERNEL_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TANDEM_GEMM_PANEL_KERNEL_INL_H_
+#undef TANDEM_GEMM_PANEL_KERNEL_INL_H_
+#else
+#define TANDEM_GEMM_PANEL_KERNEL_INL_H_
+#endif
+
+#include "gemm/decode_inl.h"
+#include "gemm/kernels.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tandem::gemm::HWY_NAMESPACE {
+
+// Named members: arrays of vectors make GCC spill.
+struct PanelSums {
+  V32 r0a, r1a, r2a, r3a, r4a, r5a;
+  V32 r0b, r1b, r2b, r3b, r4b, r5b;
+};
+
+enum class Width { one_vector, two_vectors };
+
+template <Width kWidth>
+HWY_INLINE void multiply_add(const float* a, V32 b0, V32 b1, V32& sum0, V32& sum1) {
+  const V32 value = hn::Set(F32(), *a);
+  sum0 = hn::MulAdd(value, b0, sum0);
+  if constexpr (kWidth == Width::two_vectors) sum1 = hn::MulAdd(value, b1, sum1);
+}
+
+template <Width kWidth>
+HWY_INLINE void panel_k(const float* a, const float* b, const float* b_second, PanelSums& s) {
+  const F32 d;
+  // Pinning b0 and b1 to registers with an empty asm: no gain with GCC 12 on Zen 4.
+  const V32 b0 = hn::Load(d, b);
+  const V32 b1 = kWidth == Width::two_vectors ? hn::Load(d, b_second) : b0;
+  multiply_add<kWidth>(a + 0 * kBlock, b0, b1, s.r0a, s.r0b);
+  multiply_add<kWidth>(a + 1 * kBlock, b0, b1, s.r1a, s.r1b);
+  multiply_add<kWidth>(a + 2 * kBlock, b0, b1, s.r2a, s.r2b);
+  multiply_add<kWidth>(a + 3 * kBlock, b0, b1, s.r3a, s.r3b);
+  multiply_add<kWidth>(a + 4 * kBlock, b0, b1, s.r4a, s.r4b);
+  multiply_add<kWidth>(a + 5 * kBlock, b0, b1, s.r5a, s.r5b);
+}
+
+template <Width kWidth>
+HWY_INLINE void load_sums(const float* sums, V32& sum0, V32& sum1) {
+  sum0 = hn::LoadU(F32(), sums);
+  if constexpr (kWidth == Width::two_vectors) sum1 = hn::LoadU(F32(), sums + kLanes);
+}
+
+template <Width kWidth>
+HWY_INLINE void store_sums(V32 sum0, V32 sum1, float* sums) {
+  hn::StoreU(sum0, F32(), sums);
+  if constexpr (kWidth == Width::two_vectors) hn::StoreU(sum1, F32(), sums + kLanes);
+}
+
+template <Width kWidth>
+HWY_NOINLINE void panel_kernel(const PanelStep& step, const float* b, const float* b_second,
+                               float* sums) {
+  const std::int64_t pitch = step.pitch;
+  const V32 zero = hn::Zero(F32());
+  PanelSums s = {zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero};
+  if (step.start == Start::from_stored) {
+    load_sums<kWidth>(sums + 0 * pitch, s.r0a, s.r0b);
+    load_sums<kWidth>(sums + 1 * pitch, s.r1a, s.r1b);
+    load_sums<kWidth>(sums + 2 * pitch, s.r2a, s.r2b);
+    load_sums<kWidth>(sums + 3 * pitch, s.r3a, s.r3b);
+    load_sums<kWidth>(sums + 4 * pitch, s.r4a, s.r4b);
+    load_sums<kWidth>(sums + 5 * pitch, s.r5a, s.r5b);
+  }
+  const float* a = step.rows;
+  std::int64_t depth = step.depth;
+  for (; depth >= kBlock; depth -= kBlock) {
+    for (int quad = 0; quad < 4; ++quad) {
+      panel_k<kWidth>(a + 0, b + 0 * kPanelColumns, b_second + 0 * kPanelColumns, s);
+      panel_k<kWidth>(a + 1, b + 1 * kPanelColumns, b_second + 1 * kPanelColumns, s);
+      panel_k<kWidth>(a + 2, b + 2 * kPanelColumns, b_second + 2 * kPanelColumns, s);
+      panel_k<kWidth>(a + 3, b + 3 * kPanelColumns, b_second + 3 * kPanelColumns, s);
+      a += 4;
+      b += 4 * kPanelColumns;
+      b_second += 4 * kPanelColumns;
+    }
+    a += (kPanelRows - 1) * kBlock;
+  }
+  for (; depth > 0; --depth) {
+    panel_k<kWidth>(a, b, b_second, s);
+    a += 1;
+    b += kPanelColumns;
+    b_second += kPanelColumns;
+  }
+  store_sums<kWidth>(s.r0a, s.r0b, sums + 0 * pitch);
+  store_sums<kWidth>(s.r1a, s.r1b, sums + 1 * pitch);
+  store_sums<kWidth>(s.r2a, s.r2b, sums + 2 * pitch);
+  store_sums<kWidth>(s.r3a, s.r3b, sums + 3 * pitch);
+  store_sums<kWidth>(s.r4a, s.r4b, sums + 4 * pitch);
+  store_sums<kWidth>(s.r5a, s.r5b, sums + 5 * pitch);
+}
+
+// Panels of B that one step takes: two where a vector covers a panel.
+inline constexpr int kPanelsMax = kLanes == kPanelColumns ? 2 : 1;
+
+HWY_NOINLINE void panel_step(const PanelStep& step) {
+  if constexpr (kPanelsMax == 2) {
+    const float* second = step.columns + step.panel_stride;
+    if (step.panels == 2) {
+      panel_kernel<Width::two_vectors>(step, step.columns, second, step.sums);
+    } else {
+      panel_kernel<Width::one_vector>(step, step.columns, step.columns, step.sums);
+    }
+  } else {
+    for (std::int64_t column = 0; column < kPanelColumns; column += 2 * kLanes) {
+      const float* b = step.columns + column;
+      panel_kernel<Width::two_vectors>(step, b, b + kLanes, step.sums + column);
+    }
+  }
+}
+
+}  // namespace tandem::gemm::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // TANDEM_GEMM_PANEL_KERNEL_INL_H_

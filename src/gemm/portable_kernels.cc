@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "gemm/kernels.h"
+#include "mx/formats.h"
+#include "mx/output.h"
+
+namespace tandem::gemm {
+namespace {
+
+float decode(ElementFormat format, std::uint8_t code, std::uint8_t scale) {
+  return format_traits(format).values[code] * std::bit_cast<float>(factor_bits(scale, 0));
+}
+
+void panel_step(const PanelStep& step) {
+  for (std::int64_t row = 0; row < kPanelRows; ++row) {
+    float* sums = step.sums + row * step.pitch;
+    if (step.start == Start::from_zero) std::fill_n(sums, kPanelColumns, 0.0f);
+    for (std::int64_t k = 0; k < step.depth; ++k) {
+      const float a = step.rows[(k / kBlock * kPanelRows + row) * kBlock + k % kBlock];
+      const float* b = step.columns + k * kPanelColumns;
+      for (std::int64_t j = 0; j < kPanelColumns; ++j) sums[j] = std::fma(a, b[j], sums[j]);
+    }
+  }
+}
+
+void lane_step(LaneStep& step) {
+  for (int row = 0; row < step.row_count; ++row) {
+    for (int column = 0; column < kLaneColumns; ++column) {
+      float partials[kBlock] = {};
+      for (std::int64_t k = 0; k < step.k; ++k) {
+        const float a = step.rows[k / kBlock * step.block_stride + row * kBlock + k % kBlock];
+        const float b = decode(step.format, step.codes[column][k], step.scales[column][k / kGroup]);
+        partials[k % kBlock] = std::fma(a, b, partials[k % kBlock]);
+      }
+      for (std::int64_t half = kBlock / 2; half > 0; half /= 2) {
+        for (std::int64_t i = 0; i < half; ++i) partials[i] += partials[i + half];
+      }
+      step.sums[row][column] = partials[0];
+    }
+  }
+}
+
+void columns_to_panel(const ColumnsToPanel& step) {
+  std::fill_n(step.panel, step.k * kPanelColumns, 0.0f);
+  for (int column = 0; column < step.count; ++column) {
+    for (std::int64_t k = 0; k < step.k; ++k) {
+      step.panel[k * kPanelColumns + column] =
+          decode(step.format, step.codes[column][k], step.scales[column][k / kGroup]);
+    }
+  }
+}
+
+void row_to_blocks(const RowToBlocks& step) {
+  for (std::int64_t k = 0; k < round_up(step.k, kBlock); ++k) {
+    step.blocks[k / kBlock * step.block_stride + k % kBlock] =
+        k < step.k ? decode(step.format, step.codes[k], step.scales[k / kGroup]) : 0.0f;
+  }
+}
+
+bool has_all_ones(const std::uint8_t* codes, std::int64_t count) {
+  return std::any_of(codes, codes + count, [](std::uint8_t code) { return (code & 0x7F) == 0x7F; });
+}
+
+void store_row(const float* sums, const float* bias, std::int64_t count, OutputType type,
+               void* destination) {
+  auto* out = static_cast<std::uint8_t*>(destination);
+  for (std::int64_t j = 0; j < count; ++j) {
+    const float value = bias == nullptr ? sums[j] : sums[j] + bias[j];
+    round_to(type, value, out + j * element_bytes(type));
+  }
+}
+
+void add_row(const float* sums, std::int64_t count, OutputType type, void* destination) {
+  auto* out = static_cast<std::uint8_t*>(destination);
+  for (std::int64_t j = 0; j < count; ++j) {
+    float rounded = 0;
+    round_to(type, sums[j], &rounded);
+    void* element = out + j * element_bytes(type);
+    round_to(type, widen(type, element) + widen(type, &rounded), element);
+  }
+}
+
+void widen_row(const void* source, OutputType type, std::int64_t count, Start start, float* sums) {
+  const auto* in = static_cast<const std::uint8_t*>(source);
+  for (std::int64_t j = 0; j < count; ++j) {
+    const float value = widen(type, in + j * element_bytes(type));
+    sums[j] = start == Start::from_zero ? value : sums[j] + value;
+  }
+}
+
+}  // namespace
+
+const Kernels& portable_kernels() {
+  static const Kernels table = {
+      .name = "portable",
+      .panels_max = 1,
+      .flops_per_us = 400,
+      .lane_flops_per_us = 400,
+      .panel_step = panel_step,
+      .lane_step = lane_step,
+      .columns_to_panel = columns_to_panel,
+      .row_to_blocks = row_to_blocks,
+      .has_all_ones = has_all_ones,
+      .store_row = store_row,
+      .add_row = add_row,
+      .widen_row = widen_row,
+  };
+  return table;
+}
+
+}  // namespace tandem::gemm
