@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows, tile grids and the unified buffer of the reduction.
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/strings.h"
+#include "plan/builder.h"
+#include "plan/partition.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t kAlignment = 512;  // of window regions and UB buffers: a cache line group
+
+std::int64_t grid_rows(const Plan& plan, const Region& region) {
+  switch (region.ranks) {
+    case RegionRanks::own:
+      return region.rows.count;
+    case RegionRanks::remote:
+      return (plan.ranks - 1) * region.rows.count;
+    case RegionRanks::all:
+      break;
+  }
+  if (region.padded_rows > 0) return plan.ranks * region.padded_rows;
+  if (plan.problem.op != OperatorKind::matmul_reduce_scatter) {
+    return plan.ranks * region.rows.count;
+  }
+  std::int64_t rows = 0;
+  for (int rank = 0; rank < plan.ranks; ++rank) {
+    rows += plan.comm[0].rows(rank, region.round).count;
+  }
+  return rows;
+}
+
+int find_grid(Plan& plan, std::int64_t rows, std::int64_t columns, const Tiling& tiling,
+              int window) {
+  for (std::size_t i = 0; i < plan.grids.size(); ++i) {
+    if (plan.grids[i].rows == rows && plan.grids[i].columns == columns) return static_cast<int>(i);
+  }
+  Grid grid{rows, columns, {}};
+  for (int core = 0; core < plan.blocks; ++core) {
+    grid.tiles.push_back(tiles_of_core(rows, columns, tiling, core, plan.blocks, window));
+  }
+  plan.grids.push_back(std::move(grid));
+  return static_cast<int>(plan.grids.size()) - 1;
+}
+
+UbBuffer& place(ReductionPlan& reduction, std::string_view name, std::int64_t bytes) {
+  reduction.map.push_back({name, reduction.ub_bytes, bytes});
+  reduction.ub_bytes += round_up(bytes, 64);
+  return reduction.map.back();
+}
+
+}  // namespace
+
+void make_window(PlanBuilder& builder) {
+  Plan& plan = builder.plan;
+  for (CommPlan& comm : plan.comm) lay_out_window(comm);
+  plan.window_scale_offset = round_up(plan.comm[0].window_bytes, kAlignment);
+  plan.window_bytes = plan.comm.size() > 1
+                          ? plan.window_scale_offset + plan.comm[1].window_bytes
+                          : plan.comm[0].window_bytes;
+  const std::int64_t limit = plan.device.memory.window_bytes;
+  if (limit > 0 && plan.window_bytes > limit) {
+    builder.refuse(cat("the window needs ", plan.window_bytes, " bytes a rank, the device offers ",
+                       limit),
+                   "use a smaller shape, or --slots where the operator has a ring");
+  }
+}
+
+void make_grids(PlanBuilder& builder, int window) {
+  Plan& plan = builder.plan;
+  plan.grid_ranks = plan.problem.op == OperatorKind::matmul_all_gather ? plan.ranks : 1;
+  for (const Region& region : plan.regions) {
+    const std::int64_t rows = grid_rows(plan, region);
+    for (int rank = 0; rank < plan.grid_ranks; ++rank) {
+      const std::int64_t columns = plan.columns_of(rank).count;
+      const Tiling& tiling = plan.tiling_of_round(region.round);
+      plan.grid_of_region.push_back(find_grid(plan, rows, columns, tiling, window));
+    }
+  }
+}
+
+void make_reduction(PlanBuilder& builder) {
+  Plan& plan = builder.plan;
+  ReductionPlan& reduction = plan.reduction;
+  const Problem& problem = plan.problem;
+  const bool separate = problem.cores == CoreMapping::separate;
+  reduction.cores = std::max(1, separate ? plan.blocks - plan.jobs : plan.blocks);
+
+  const std::int64_t staging = element_bytes(problem.staging);
+  const std::int64_t out = element_bytes(problem.dtype_c);
+  // Two source slots, two widened slots, the sum and the output.
+  const std::int64_t element = 2 * staging + 2 * 4 + 4 + out;
+  const std::int64_t guard =
+      problem.ub == UbManagement::pipe ? std::int64_t{544} : plan.device.memory.ub_guard_bytes;
+  const std::int64_t room = plan.device.memory.ub_bytes - round_up(guard, 64) - 6 * 64;
+  const std::int64_t elements = std::max<std::int64_t>(16, round_down(room / element, 16));
+  reduction.segment_columns = std::clamp<std::int64_t>(problem.n, 1, elements);
+  reduction.segments = ceil_div(problem.n, reduction.segment_columns);
+
+  std::int64_t rows = 1;
+  for (const Slice& slice : plan.slices) rows = std::max(rows, slice.count);
+  std::int64_t batch = std::min(rows, elements / reduction.segment_columns);
+  if (reduction.segments > 1 && problem.strided == StridedCopy::rows32) {
+    const int limit = plan.device.memory.strided_rows_max;
+    if (limit > 0) batch = std::min<std::int64_t>(batch, limit);
+  }
+  if (problem.reduction == ReductionForm::rows || problem.ub == UbManagement::pipe) batch = 1;
+  if (problem.ub == UbManagement::pipe && problem.reduction == ReductionForm::batched) {
+    builder.note("--ub pipe moves one row per step: reduction by rows");
+  }
+  reduction.batch_rows = std::max<std::int64_t>(1, batch);
+
+  const std::int64_t cells = reduction.batch_rows * reduction.segment_columns;
+  place(reduction, problem.ub == UbManagement::pipe ? "guard" : "communication", guard);
+  for (int slot = 0; slot < 2; ++slot) {
+    reduction.source_offset[slot] =
+        place(reduction, slot == 0 ? "source 0" : "source 1", cells * staging).offset;
+  }
+  for (int slot = 0; slot < 2; ++slot) {
+    reduction.wide_offset[slot] =
+        place(reduction, slot == 0 ? "wide 0" : "wide 1", cells * 4).offset;
+  }
+  reduction.sum_offset = place(reduction, "sum", cells * 4).offset;
+  reduction.out_offset = place(reduction, "out", cells * out).offset;
+}
+
+void finish_plan(PlanBuilder& builder, std::int64_t global_rows) {
+  Plan& plan = builder.plan;
+  plan.order = global_rows <= plan.device.rows_lane_max ? SumOrder::lane : SumOrder::panel;
+  // One at the start, one a round, one a reused slot, one at the end.
+  plan.epochs = 2 + 2 * static_cast<std::uint64_t>(plan.rounds());
+  if (plan.problem.barrier == BarrierLayout::single_slot && plan.jobs > 1) {
+    plan.unsound.push_back(
+        cat("--barrier single-slot with ", plan.jobs,
+            " jobs: any job's arrival releases the peers before the others have drained"));
+  }
+  // Risk hints, for devices whose links and queues are not this process's memory.
+  if (plan.device.shared_workers) return;
+  std::int64_t put_bytes = 0;
+  for (const CommPlan& comm : plan.comm) {
+    for (int round = 0; round < comm.rounds(); ++round) {
+      put_bytes = std::max(put_bytes, multiply({comm.slices[round].count,
+                                                std::ranges::max(comm.row_bytes)}));
+    }
+  }
+  if (put_bytes > 512 * 1024) {
+    plan.warnings.push_back(cat("a single transfer moves ", put_bytes,
+                                " bytes; beyond 524288 check several rounds and repeated launches"));
+  }
+}
+
+}  // namespace tandem

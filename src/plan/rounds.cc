@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/strings.h"
+#include "plan/builder.h"
+#include "plan/partition.h"
+
+namespace tandem {
+namespace {
+
+// A default that keeps slices of at least 32 rows: enough for a product to hide a transfer
+// behind, few enough that synchronisation stays small.
+std::int64_t default_rounds(std::int64_t rows) {
+  return std::clamp<std::int64_t>(rows / 32, 1, 4);
+}
+
+void make_balanced(PlanBuilder& builder, std::int64_t rows) {
+  const Problem& problem = builder.problem();
+  std::int64_t rounds = default_rounds(rows);
+  if (problem.tiles) rounds = *problem.tiles;
+  if (problem.tile_rows) rounds = ceil_div(rows, *problem.tile_rows);
+  if (rounds > rows) {
+    if (problem.tiles) builder.note(cat("--tiles ", rounds, " clamped to the ", rows, " rows"));
+    rounds = rows;
+  }
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    builder.plan.slices.push_back(split_evenly(rows, rounds, round));
+  }
+}
+
+// Largest slice ≤ target whose count divides the rows and that is a multiple of 16; all rows in
+// one slice where there is none (a prime count of rows, say).
+std::int64_t dividing_rows(std::int64_t rows, std::int64_t target) {
+  const std::int64_t first = std::max<std::int64_t>(1, ceil_div(rows, target));
+  for (std::int64_t rounds = first; rounds <= ceil_div(rows, 16); ++rounds) {
+    if (rows % rounds == 0 && rows / rounds % 16 == 0) return rows / rounds;
+  }
+  return rows;
+}
+
+void check_tail(PlanBuilder& builder, std::int64_t rows, std::int64_t head, TailUse use) {
+  const std::int64_t tail = rows % head;
+  const std::int64_t multiple = builder.device().rules.tail_rows_multiple;
+  if (tail == 0 || multiple == 0 || use == TailUse::any_rows) return;
+  if (builder.problem().tail == TailStrategy::pad) return;
+  if (tail % multiple != 0) {
+    builder.refuse(cat("slices of ", head, " of ", rows, " rows leave a tail of ", tail,
+                       ", not a multiple of ", multiple),
+                   "use --tail pad, --tail divide or another --tile-rows");
+  }
+}
+
+void make_heads_and_tail(PlanBuilder& builder, std::int64_t rows, std::int64_t head_rows,
+                         TailUse use) {
+  const Problem& problem = builder.problem();
+  std::int64_t head = head_rows;
+  if (problem.tile_rows) head = *problem.tile_rows;
+  if (problem.tiles) head = round_up(ceil_div(rows, std::min(*problem.tiles, rows)), 16);
+  if (problem.tail == TailStrategy::divide) head = dividing_rows(rows, head);
+  if (head > rows) {
+    if (problem.tile_rows) builder.note(cat("--tile-rows ", head, " clamped to the ", rows, " rows"));
+    head = rows;
+  }
+  check_tail(builder, rows, head, use);
+  for (std::int64_t first = 0; first < rows; first += head) {
+    builder.plan.slices.push_back({first, std::min(head, rows - first)});
+  }
+  if (problem.tiles && builder.plan.rounds() != *problem.tiles) {
+    builder.note(cat("--tiles ", *problem.tiles, " became ", builder.plan.rounds(),
+                     " rounds: slices are multiples of 16 rows"));
+  }
+  if (problem.tail == TailStrategy::pad) builder.plan.padded_rows = 32;
+}
+
+}  // namespace
+
+void make_rounds(PlanBuilder& builder, std::int64_t rows, std::int64_t head_rows, TailUse use) {
+  if (rows == 0) return;
+  if (builder.device().rounds == RoundsRule::balanced) {
+    make_balanced(builder, rows);
+  } else {
+    make_heads_and_tail(builder, rows, std::clamp<std::int64_t>(head_rows, 1, rows), use);
+  }
+}
+
+void make_slots(PlanBuilder& builder) {
+  Plan& plan = builder.plan;
+  const int rounds = plan.rounds();
+  const int depth = plan.device.flag_depth;
+  plan.slots = plan.problem.slots;
+  if (plan.slots == 0 || plan.slots >= rounds) {
+    plan.slots = rounds;
+  } else if (plan.slots > depth) {
+    builder.note(cat("--slots ", plan.slots, " clamped to ", depth,
+                     ": no producer runs further ahead"));
+    plan.slots = depth;
+  }
+}
+
+}  // namespace tandem
