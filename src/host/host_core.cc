@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/host_core.h"
+
+#include "base/check.h"
+#include "base/strings.h"
+#include "host/launch_site.h"
+#include "tandem/error.h"
+
+namespace tandem::host {
+
+bool Wait::ready() const {
+  switch (kind) {
+    case Kind::none:
+    case Kind::pause:
+    case Kind::turn:
+      return true;
+    case Kind::flag:
+      return *flag > 0;
+    case Kind::epoch:
+    case Kind::sync:
+      // Words wrap: the signed difference orders values less than 2^63 apart. Pairs with the
+      // release of the store that brings the value.
+      return static_cast<std::int64_t>(word->load(std::memory_order_acquire) - want) >= 0;
+  }
+  return false;
+}
+
+void CoreState::set_flag(CoreState& consumer, FlagId id) {
+  int& count = consumer.flags[id.value & 15];
+  ++count;
+  TANDEM_CHECK(count <= 15, cat("flag ", id.value, " of ", consumer.kind, " ", block,
+                                " counts more than 15 untaken sets"));
+}
+
+void CoreState::take_flag(FlagId id, Site where) {
+  int& count = flags[id.value & 15];
+  if (count == 0) {
+    Wait flag_wait;
+    flag_wait.kind = Wait::Kind::flag;
+    flag_wait.flag = &count;
+    flag_wait.id = id.value;
+    flag_wait.site = where;
+    suspend_until(flag_wait);
+  }
+  --count;
+}
+
+void CoreState::meet(SyncPoint& point, Site where) {
+  const std::uint64_t target = ++syncs;
+  if (point.arrived.fetch_add(1) + 1 == site.launch().blocks) {
+    point.arrived.store(0);
+    point.generation.fetch_add(1);
+    ring(site.rank().area());
+    return;
+  }
+  Wait sync;
+  sync.kind = Wait::Kind::sync;
+  sync.word = &point.generation;
+  sync.want = target;
+  sync.site = where;
+  if (!sync.ready()) suspend_until(sync);
+}
+
+void CoreState::suspend_until(const Wait& new_wait) {
+  wait = new_wait;
+  do {
+    fiber.suspend();
+    if (site.cancelled()) throw Error(ErrorKind::cancelled, "another core failed");
+  } while (!wait.ready());
+  wait = {};
+}
+
+}  // namespace tandem::host

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/host_rank.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/strings.h"
+#include "tandem/error.h"
+
+namespace tandem::host {
+namespace {
+
+constexpr auto kSlice = std::chrono::milliseconds(100);
+
+// The state letter of a process in /proc: 'T' stopped, 'Z' ended but not reaped, 0 gone.
+char process_state(int pid) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  FILE* file = std::fopen(path, "re");
+  if (file == nullptr) return 0;
+  char line[512] = {};
+  const std::size_t bytes = std::fread(line, 1, sizeof line - 1, file);
+  std::fclose(file);
+  const char* end = static_cast<const char*>(memrchr(line, ')', bytes));
+  return end != nullptr && end[1] == ' ' ? end[2] : 0;
+}
+
+void write_text(char (&place)[kTextBytes], const std::string& text) {
+  const std::size_t bytes = std::min(text.size(), kTextBytes - 1);
+  std::memcpy(place, text.data(), bytes);
+  place[bytes] = 0;
+}
+
+}  // namespace
+
+void break_world(ControlArea& control, int ranks, int rank, RankState state,
+                 const std::string& report) {
+  RankArea& area = control.ranks[rank];
+  std::uint32_t sound = 0;
+  if (control.poison.load() != static_cast<std::uint32_t>(rank) + 1) {
+    write_text(area.report, report);
+    area.report_bytes.store(static_cast<std::uint32_t>(std::min(report.size(), kTextBytes - 1)));
+    area.state.store(state);
+    control.poison.compare_exchange_strong(sound, rank + 1);
+  }
+  for (int peer = 0; peer < ranks; ++peer) ring(control.ranks[peer]);
+}
+
+HostRank::HostRank(Transport& transport, int rank, const HostOptions& options)
+    : transport_(transport),
+      control_(transport.control()),
+      rank_(rank),
+      options_(options),
+      epochs_(options.epoch_start) {
+  for (int i = 0; i < kRanksMax; ++i) {
+    area().arrived[i].value.store(epochs_);
+    area().core[i].value.store(epochs_);
+  }
+  area().pid.store(getpid());
+  area().state.store(RankState::running);
+}
+
+HostRank::~HostRank() {
+  RankState running = RankState::running;
+  area().state.compare_exchange_strong(running, RankState::finished);
+}
+
+void HostRank::meet(std::string_view purpose) {
+  check_poison();
+  const std::uint64_t meeting = area().meetings.fetch_add(1) + 1;
+  for (int peer = 0; peer < ranks(); ++peer) ring(control_.ranks[peer]);
+  const auto deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+  while (true) {
+    const std::uint32_t seen = area().bell.load();
+    bool all = true;
+    for (int peer = 0; peer < ranks(); ++peer) {
+      all = all && control_.ranks[peer].meetings.load() >= meeting;
+    }
+    if (all) return;
+    check_poison();
+    if (Clock::now() >= deadline) report_missing(purpose, meeting);
+    sleep_on(area(), seen, kSlice);
+  }
+}
+
+void HostRank::report_missing(std::string_view purpose, std::uint64_t meeting) {
+  std::string missing;
+  for (int peer = 0; peer < ranks(); ++peer) {
+    if (control_.ranks[peer].meetings.load() >= meeting) continue;
+    missing += (missing.empty() ? "" : ", ") + describe_peer(peer);
+  }
+  const std::string report = cat("rank ", rank_, ": waited ", options_.timeout_ms, " ms at ",
+                                 purpose, " for: ", missing);
+  poison(report);
+  throw Error(ErrorKind::timeout, report);
+}
+
+std::vector<std::string> HostRank::exchange(std::string_view purpose, const std::string& text) {
+  TANDEM_CHECK(text.size() < kTextBytes, "a meeting's text is too long");
+  write_text(area().text, text);
+  meet(purpose);
+  std::vector<std::string> texts;
+  for (int peer = 0; peer < ranks(); ++peer) texts.emplace_back(control_.ranks[peer].text);
+  meet(purpose);  // nobody overwrites a text that another rank still reads
+  return texts;
+}
+
+Windows HostRank::allocate_windows(std::int64_t bytes) {
+  WindowRange own;
+  std::string error;
+  try {
+    own = transport_.reserve(rank_, bytes);
+  } catch (const Error& failure) {
+    error = failure.what();
+  }
+  const auto texts = exchange("window allocation", error.empty()
+                                                       ? cat(own.offset, " ", own.bytes)
+                                                       : "!" + error);
+  std::string errors;
+  Windows windows;
+  for (const std::string& text : texts) {
+    if (text.starts_with('!')) {
+      errors += (errors.empty() ? "" : "\n") + text.substr(1);
+      continue;
+    }
+    WindowRange range;
+    std::sscanf(text.c_str(), "%ld %ld", &range.offset, &range.bytes);
+    windows.ranges.push_back(range);
+  }
+  if (!errors.empty()) {
+    if (error.empty()) transport_.release(rank_, own);
+    throw Error(ErrorKind::environment, errors);
+  }
+  std::string map_error;
+  for (int owner = 0; owner < ranks() && map_error.empty(); ++owner) {
+    try {
+      windows.addresses.push_back(transport_.map(owner, windows.ranges[owner]));
+    } catch (const Error& failure) {
+      map_error = failure.what();
+    }
+  }
+  for (const std::string& text : exchange("window mapping", map_error)) {
+    if (!text.empty()) throw Error(ErrorKind::environment, text);
+  }
+  return windows;
+}
+
+void HostRank::free_windows(const Windows& windows) {
+  for (int owner = 0; owner < static_cast<int>(windows.addresses.size()); ++owner) {
+    transport_.unmap(owner, windows.addresses[owner], windows.ranges[owner]);
+  }
+  if (!windows.ranges.empty()) transport_.release(rank_, windows.ranges[rank_]);
+}
+
+std::uint64_t HostRank::begin_epochs(std::uint64_t epochs) {
+  const std::uint64_t base = epochs_;
+  epochs_ += epochs;
+  return base;
+}
+
+void HostRank::poison(const std::string& report) {
+  break_world(control_, ranks(), rank_, RankState::failed, report);
+}
+
+void HostRank::check_poison() {
+  const std::uint32_t poison = control_.poison.load();
+  if (poison == 0) return;
+  const int culprit = static_cast<int>(poison) - 1;
+  if (culprit == rank_) throw Error(ErrorKind::cancelled, "this rank failed before");
+  RankArea& other = control_.ranks[culprit];
+  if (other.state.load() == RankState::dead) {
+    throw Error(ErrorKind::lost_rank, describe_peer(culprit));
+  }
+  const std::string report(other.report, other.report_bytes.load());
+  throw Error(ErrorKind::cancelled, cat("rank ", culprit, " failed: ", report));
+}
+
+std::string HostRank::describe_peer(int peer) {
+  RankArea& other = control_.ranks[peer];
+  const int pid = other.pid.load();
+  std::string state = "is running";
+  switch (other.state.load()) {
+    case RankState::absent:
+      return cat("rank ", peer, " (never came)");
+    case RankState::finished:
+      state = "has ended";
+      break;
+    case RankState::failed:
+      state = "has failed";
+      break;
+    case RankState::dead:
+      state = "is dead";
+      break;
+    case RankState::running:
+      if (pid == getpid()) break;
+      switch (process_state(pid)) {
+        case 'T':
+        case 't':
+          state = "is stopped";
+          break;
+        case 'Z':
+        case 0:
+          state = "is dead";
+          break;
+      }
+  }
+  return cat("rank ", peer, " (pid ", pid, ") ", state);
+}
+
+}  // namespace tandem::host

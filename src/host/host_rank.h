@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/transport/transport.h"
+
+namespace tandem::host {
+
+struct HostOptions {
+  int workers = 1;                  // threads of this rank that run blocks
+  bool oversubscribed = false;      // more workers than processors on this host: never spin
+  std::int64_t timeout_ms = 30000;  // of every wait
+  std::uint64_t epoch_start = 0;    // barrier words start here (tests of wrap-around)
+};
+
+// The windows of all ranks, as this rank sees them.
+struct Windows {
+  std::vector<WindowRange> ranges;     // [owner]
+  std::vector<std::byte*> addresses;   // [owner]
+};
+
+// Marks the world as broken by `rank`, with the reason, and wakes everybody. The first rank to
+// break it is the one that the others report.
+void break_world(ControlArea& control, int ranks, int rank, RankState state,
+                 const std::string& report);
+
+// One rank's place in the world: meetings of all ranks outside kernels, window memory, failures.
+class HostRank {
+ public:
+  HostRank(Transport& transport, int rank, const HostOptions& options);
+  ~HostRank();
+  HostRank(const HostRank&) = delete;
+  HostRank& operator=(const HostRank&) = delete;
+
+  int rank() const { return rank_; }
+  int ranks() const { return transport_.ranks(); }
+  const HostOptions& options() const { return options_; }
+  Transport& transport() { return transport_; }
+  ControlArea& control() { return control_; }
+  RankArea& area() { return control_.ranks[rank_]; }
+
+  // All ranks meet; `purpose` stands in the report if one never comes.
+  void meet(std::string_view purpose);
+  // Every rank tells a text of at most kTextBytes − 1 bytes and learns all of them.
+  std::vector<std::string> exchange(std::string_view purpose, const std::string& text);
+  // Collective: window memory of `bytes` on this rank. If one rank can't have it, all throw the
+  // same Error{environment}.
+  Windows allocate_windows(std::int64_t bytes);
+  void free_windows(const Windows& windows);
+
+  // The first epoch of the next launch, which uses values 1 … epochs above it.
+  std::uint64_t begin_epochs(std::uint64_t epochs);
+
+  // break_world() by this rank.
+  void poison(const std::string& report);
+  // Throws Error{cancelled or lost_rank} if another rank broke the world.
+  void check_poison();
+  // "rank 2 (pid 4711) is dead", "… is stopped", "… is running".
+  std::string describe_peer(int peer);
+
+ private:
+  void report_missing(std::string_view purpose, std::uint64_t meeting);
+
+  Transport& transport_;
+  ControlArea& control_;
+  int rank_;
+  HostOptions options_;
+  std::uint64_t epochs_;
+};
+
+}  // namespace tandem::host

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/strings.h"
+#include "gemm/convert.h"
+#include "host/host_channel.h"
+#include "host/host_core.h"
+#include "host/launch_site.h"
+
+namespace tandem::host {
+
+HostVector::HostVector(LaunchSite& site, int rank, int block)
+    : VectorCore(rank, block), site_(site), state_(site, "vector", block) {
+  for (int peer = 0; peer < site.rank().ranks(); ++peer) {
+    channels_.push_back(peer == rank ? nullptr : make_host_channel(site, peer));
+  }
+}
+
+void HostVector::set_flag(Pipe, FlagId id, Site) { state_.set_flag(*partner_, id); }
+void HostVector::wait_flag(FlagId id, Site site) { state_.take_flag(id, site); }
+void HostVector::gate(Pipe, FlagId id, Site site) { state_.take_flag(id, site); }
+
+void HostVector::sync_all(Site site) { state_.meet(site_.sync_point(true), site); }
+
+void HostVector::pipe_barrier(Pipe, Site) {}
+void HostVector::set_event(EventKind, int, Site) {}
+void HostVector::wait_event(EventKind, int, Site) {}
+void HostVector::scalar(ScalarWork, Site) {}
+
+Channel& HostVector::channel(int peer) {
+  TANDEM_CHECK(peer != rank() && peer >= 0 && peer < static_cast<int>(channels_.size()),
+               cat("channel to rank ", peer, " from rank ", rank()));
+  return *channels_[peer];
+}
+
+std::byte* HostVector::ub(const UbTensor& tensor, std::int64_t row) {
+  if (ub_.empty()) ub_.resize(site_.launch().ub_bytes);
+  const std::int64_t end = tensor.offset + tensor.rows * tensor.pitch;
+  TANDEM_CHECK(end <= site_.launch().ub_bytes,
+               cat("UB tensor at ", tensor.offset, " ends at ", end, " of ",
+                   site_.launch().ub_bytes, " bytes"));
+  return ub_.data() + tensor.offset + row * tensor.pitch;
+}
+
+void HostVector::load(UbTensor destination, View source, Site) {
+  std::erase_if(aliases_, [&](const Alias& alias) { return alias.offset == destination.offset; });
+  aliases_.push_back({destination.offset, destination.rows, site_.resolve(source), source.pitch,
+                      site_.launch().extents[static_cast<std::size_t>(source.buffer)].type});
+}
+
+const HostVector::Alias& HostVector::alias_of(std::int64_t offset) const {
+  for (const Alias& alias : aliases_) {
+    if (alias.offset == offset) return alias;
+  }
+  TANDEM_CHECK(false, cat("UB tensor at ", offset, " was never loaded"));
+}
+
+void HostVector::accumulate(UbTensor sum, UbTensor, UbTensor source, Accumulate accumulate,
+                            Site) {
+  const Alias* alias = &alias_of(source.offset);
+  std::int64_t first = 0;  // row of `source` where the alias begins
+  for (std::int64_t row = 0; row < source.rows; ++row) {
+    if (row - first >= alias->rows) {  // rows that were loaded one by one
+      alias = &alias_of(source.offset + row * source.pitch);
+      first = row;
+    }
+    const std::byte* values = alias->address + (row - first) * alias->pitch;
+    float* sums = reinterpret_cast<float*>(ub(sum, row));
+    if (accumulate == Accumulate::init) {
+      gemm::widen_row(values, alias->type, source.columns, sums);
+    } else {
+      gemm::widen_add_row(values, alias->type, source.columns, sums);
+    }
+  }
+}
+
+void HostVector::convert(UbTensor destination, UbTensor sum, Site) {
+  const OutputType type = site_.launch().extents[static_cast<std::size_t>(Buffer::c)].type;
+  for (std::int64_t row = 0; row < sum.rows; ++row) {
+    gemm::store_row(reinterpret_cast<const float*>(ub(sum, row)), nullptr, sum.columns, type,
+                    ub(destination, row));
+  }
+}
+
+void HostVector::store(View destination, UbTensor source, Site) {
+  std::byte* address = site_.resolve(destination);
+  for (std::int64_t row = 0; row < destination.rows; ++row) {
+    std::memcpy(address + row * destination.pitch, ub(source, row), destination.row_bytes);
+  }
+}
+
+void HostVector::store_epoch(int peer, EpochSlot slot, std::uint64_t value, Site) {
+  RankArea& area = site_.rank().control().ranks[peer];
+  EpochWord* words = slot.kind == EpochSlot::Kind::arrived ? area.arrived : area.core;
+  // Everything that this core wrote before is visible to whoever acquires the word.
+  words[slot.index].value.store(site_.epoch_base() + value, std::memory_order_release);
+  ring(area);
+}
+
+void HostVector::wait_epoch(EpochSlot slot, std::uint64_t value, Site site) {
+  RankArea& area = site_.rank().area();
+  EpochWord* words = slot.kind == EpochSlot::Kind::arrived ? area.arrived : area.core;
+  Wait epoch;
+  epoch.kind = Wait::Kind::epoch;
+  epoch.word = &words[slot.index].value;
+  epoch.want = site_.epoch_base() + value;
+  epoch.id = slot.index;
+  epoch.from_peer = slot.kind == EpochSlot::Kind::arrived;
+  epoch.site = site;
+  if (!epoch.ready()) state_.suspend_until(epoch);
+}
+
+}  // namespace tandem::host

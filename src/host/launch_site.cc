@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/launch_site.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/strings.h"
+#include "gemm/float_state.h"
+#include "host/worker.h"
+#include "tandem/error.h"
+
+namespace tandem::host {
+namespace {
+
+std::string describe_wait(const CoreState& core, int rank, HostRank& world) {
+  const Wait& wait = core.wait;
+  std::string what;
+  std::string peer;
+  switch (wait.kind) {
+    case Wait::Kind::none:
+    case Wait::Kind::pause:
+    case Wait::Kind::turn:
+      return "";
+    case Wait::Kind::flag:
+      what = cat("flag ", wait.id, " of its block, is 0");
+      break;
+    case Wait::Kind::epoch:
+      what = wait.from_peer
+                 ? cat("the barrier word of rank ", wait.id, ", expected ", wait.want, ", is ",
+                       wait.word->load())
+                 : cat("the barrier word of job ", wait.id, ", expected ", wait.want, ", is ",
+                       wait.word->load());
+      if (wait.from_peer) peer = "; " + world.describe_peer(wait.id);
+      break;
+    case Wait::Kind::sync:
+      what = cat("sync_all number ", wait.want, " of its kind");
+      break;
+  }
+  const auto waited = wait.since == Clock::time_point{} ? Clock::duration{0}
+                                                        : Clock::now() - wait.since;
+  return cat("rank ", rank, " ", core.kind, " ", core.block, ": waited ",
+             std::chrono::duration_cast<std::chrono::milliseconds>(waited).count(), " ms for ",
+             what, " (", wait.site.file, ":", wait.site.line, ")", peer);
+}
+
+}  // namespace
+
+LaunchSite::LaunchSite(HostRank& rank, WorkerPool& pool, Launch launch,
+                       std::vector<std::byte*> windows)
+    : rank_(rank), pool_(pool), launch_(std::move(launch)), windows_(std::move(windows)) {
+  by_worker_.resize(pool_.workers());
+  for (int worker = 0; worker < pool_.workers(); ++worker) {
+    caches_.push_back(std::make_unique<RowCache>());
+  }
+  for (int block = 0; block < launch_.blocks; ++block) {
+    cubes_.push_back(std::make_unique<HostCube>(*this, rank_.rank(), block));
+    vectors_.push_back(std::make_unique<HostVector>(*this, rank_.rank(), block));
+    cubes_.back()->pair_with(vectors_.back()->state());
+    vectors_.back()->pair_with(cubes_.back()->state());
+  }
+  for (auto& core : vectors_) by_worker_[worker_of(core->block())].push_back(&core->state());
+  for (auto& core : cubes_) by_worker_[worker_of(core->block())].push_back(&core->state());
+}
+
+LaunchSite::~LaunchSite() = default;
+
+void LaunchSite::run_core(CoreState& state, const std::function<void()>& body) {
+  state.wait = {};
+  state.syncs = 0;
+  state.fiber.start([this, &state, body] {
+    try {
+      body();
+      for (int id = 0; id < static_cast<int>(state.flags.size()); ++id) {
+        TANDEM_CHECK(state.flags[id] == 0, cat(state.kind, " ", state.block, " ended with ",
+                                               state.flags[id], " untaken counts of flag ", id));
+      }
+    } catch (const std::exception& error) {
+      state.flags.fill(0);
+      fail(std::current_exception(), error.what());
+    }
+  });
+}
+
+void LaunchSite::start_fibers() {
+  for (auto& core : vectors_) {
+    run_core(core->state(), [this, &core] { launch_.vector(*core); });
+  }
+  for (auto& core : cubes_) {
+    run_core(core->state(), [this, &core] { launch_.cube(*core); });
+  }
+}
+
+void LaunchSite::run(const Bindings& bindings) {
+  bindings_ = bindings;
+  epoch_base_ = rank_.begin_epochs(launch_.epochs);
+  cancelled_ = false;
+  failure_ = nullptr;
+  for (SyncPoint* point : {&cube_sync_, &vector_sync_}) {
+    point->arrived = 0;
+    point->generation = 0;
+  }
+  for (auto& cache : caches_) cache->owner = nullptr;
+  const gemm::FloatState state;  // fibres inherit it
+  start_fibers();
+  pool_.run([this](int worker) {
+    const gemm::FloatState worker_state;
+    run_worker(*this, worker);
+  });
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+std::byte* LaunchSite::resolve(const View& view) const {
+  const auto index = static_cast<std::size_t>(view.buffer);
+  const BufferExtent& extent = launch_.extents[index];
+  const bool window = view.buffer == Buffer::window_data || view.buffer == Buffer::window_scale;
+  TANDEM_CHECK(view.offset >= 0 && view.end() <= extent.bytes,
+               cat("view ", to_string(view), " leaves its buffer of ", extent.bytes, " bytes"));
+  if (window) return windows_[view.rank] + extent.window_offset + view.offset;
+  TANDEM_CHECK(view.rank == rank_.rank(), cat("view ", to_string(view), " of a peer's own memory"));
+  return bindings_.local[index] + view.offset;
+}
+
+void LaunchSite::fail(std::exception_ptr error, const std::string& report) {
+  {
+    std::lock_guard lock(failure_mutex_);
+    if (failure_) return;
+    failure_ = error;
+    cancelled_ = true;
+  }
+  rank_.poison(report);
+}
+
+std::string LaunchSite::describe_waits(const CoreState* culprit) {
+  // The states of other workers' cores change while they are read here; a report of a moment that
+  // never was would mislead, so only the own worker's cores are described.
+  std::string text = culprit != nullptr ? describe_wait(*culprit, rank_.rank(), rank_) : "";
+  const int worker = culprit != nullptr ? worker_of(culprit->block) : 0;
+  for (CoreState* core : by_worker_[worker]) {
+    if (core == culprit || core->fiber.finished()) continue;
+    const std::string line = describe_wait(*core, rank_.rank(), rank_);
+    if (!line.empty()) text += (text.empty() ? "" : "\n  ") + line;
+  }
+  return text;
+}
+
+}  // namespace tandem::host
