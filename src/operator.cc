@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tandem/operator.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/check.h"
+#include "base/strings.h"
+#include "gemm/tile_product.h"
+#include "host/launch_site.h"
+#include "ops/registry.h"
+#include "plan/print.h"
+#include "problem_fields.h"
+#include "report/device_json.h"
+#include "tandem/error.h"
+#include "tandem/version.h"
+#include "transpose.h"
+#include "world_impl.h"
+
+namespace tandem {
+namespace {
+
+Device host_device(int workers) {
+  Device device = load_device("host");
+  device.cores = workers;
+  return device;
+}
+
+int smallest(const std::vector<std::string>& texts) {
+  int value = std::stoi(texts[0]);
+  for (const std::string& text : texts) value = std::min(value, std::stoi(text));
+  return value;
+}
+
+BufferExtents extents_of(const Plan& plan, int rank) {
+  BufferExtents extents;
+  const auto at = [&](Buffer buffer) -> BufferExtent& {
+    return extents[static_cast<std::size_t>(buffer)];
+  };
+  const Problem& problem = plan.problem;
+  const std::int64_t k = plan.k_of(rank).count;
+  at(Buffer::a).bytes = plan.a_rows(rank) * k;
+  at(Buffer::a_scale).bytes = plan.a_rows(rank) * scale_bytes(k);
+  at(Buffer::bias) = {.bytes = problem.bias ? problem.n * 4 : 0, .type = OutputType::fp32};
+  at(Buffer::c) = {.bytes = plan.c_rows(rank) * problem.n * element_bytes(problem.dtype_c),
+                   .type = problem.dtype_c};
+  at(Buffer::staging) = {.bytes = plan.staging_bytes, .type = problem.staging};
+  const bool holds_partials = problem.op == OperatorKind::matmul_reduce_scatter;
+  at(Buffer::window_data) = {.bytes = plan.comm[0].window_bytes,
+                             .type = holds_partials ? problem.staging : problem.dtype_c};
+  if (plan.comm.size() > 1) {
+    at(Buffer::window_scale) = {.bytes = plan.comm[1].window_bytes,
+                                .window_offset = plan.window_scale_offset};
+  }
+  return extents;
+}
+
+// A plan and the cores that run it.
+struct Prepared {
+  Plan plan;
+  std::unique_ptr<host::LaunchSite> site;
+};
+
+}  // namespace
+
+struct Operator::Impl {
+  World* world = nullptr;
+  Problem problem;
+  Device device;
+  host::Windows windows;
+  std::int64_t window_bytes = 0;
+  std::map<std::int64_t, Prepared> prepared;  // by m
+  Prepared* current = nullptr;
+  std::unique_ptr<gemm::PackedWeights> weights;
+  std::vector<std::byte> staging;
+  std::vector<std::uint8_t> canonical_a;
+
+  ~Impl() {
+    prepared.clear();
+    if (world != nullptr) world->impl().rank->free_windows(windows);
+  }
+
+  // make_launch() keeps a pointer to the plan, which therefore stays in the map.
+  void use(std::int64_t m);
+  Launch make_launch(const Plan& plan) const;
+};
+
+Launch Operator::Impl::make_launch(const Plan& plan) const {
+  const OperatorEntry& entry = find_operator(plan.problem.op);
+  Launch launch;
+  launch.blocks = plan.blocks;
+  launch.numerics = {plan.problem.dtype_a, plan.problem.dtype_b, plan.order};
+  launch.extents = extents_of(plan, world->rank());
+  launch.ub_bytes = plan.reduction.ub_bytes;
+  launch.epochs = plan.epochs;
+  launch.cube = [&plan, &entry](CubeCore& core) { entry.cube(core, plan); };
+  launch.vector = [&plan, &entry](VectorCore& core) { entry.vector(core, plan); };
+  return launch;
+}
+
+void Operator::Impl::use(std::int64_t m) {
+  auto found = prepared.find(m);
+  if (found == prepared.end()) {
+    Problem smaller = problem;
+    smaller.m = m;
+    found = prepared.emplace(m, Prepared{make_plan(smaller, device), nullptr}).first;
+    Prepared& made = found->second;
+    TANDEM_CHECK(made.plan.window_bytes <= window_bytes || prepared.size() == 1,
+                 "a smaller m needs a larger window");
+  }
+  current = &found->second;
+}
+
+Operator::Operator(World& world, const Problem& problem) : impl_(std::make_unique<Impl>()) {
+  Impl& impl = *impl_;
+  impl.problem = problem;
+  if (problem.ranks != world.size()) {
+    throw Error(ErrorKind::refused, cat("operator: the problem is for ", problem.ranks,
+                                        " ranks, the world has ", world.size(),
+                                        "; use the world's size"));
+  }
+  auto fields = problem_fields(problem);
+  fields.emplace_back("version", std::string(kVersion));
+  world.agree(std::string(to_string(problem.op)), fields);
+  const int workers = smallest(
+      world.impl().rank->exchange("the count of workers", std::to_string(world.workers())));
+  impl.device = host_device(workers);
+  impl.use(problem.m);
+  impl.window_bytes = impl.current->plan.window_bytes;
+  impl.windows = world.impl().rank->allocate_windows(impl.window_bytes);
+  impl.world = &world;
+  impl.staging.resize(impl.current->plan.staging_bytes);
+}
+
+Operator::~Operator() = default;
+Operator::Operator(Operator&&) noexcept = default;
+Operator& Operator::operator=(Operator&&) noexcept = default;
+
+const Problem& Operator::problem() const { return impl_->current->plan.problem; }
+Shapes Operator::shapes() const { return shapes_of(problem(), impl_->world->rank()); }
+std::string Operator::plan() const { return print_plan(impl_->current->plan); }
+int Operator::rounds() const { return impl_->current->plan.rounds(); }
+std::int64_t Operator::window_bytes() const { return impl_->window_bytes; }
+std::int64_t Operator::weights_bytes() const {
+  return impl_->weights ? impl_->weights->bytes() : 0;
+}
+
+void Operator::set_m(std::int64_t m) {
+  if (m < 0 || m > impl_->problem.m) {
+    throw Error(ErrorKind::refused,
+                cat("operator: m ", m, " is outside 0 to ", impl_->problem.m,
+                    ", for which it was made; make another operator"));
+  }
+  impl_->world->agree("operator", {{"m", std::to_string(m)}});
+  impl_->use(m);
+}
+
+void Operator::prepare(const MxOperand& b) {
+  const Plan& plan = impl_->current->plan;
+  const Shapes held = shapes();
+  std::vector<std::uint8_t> canonical;
+  const std::uint8_t* codes = b.codes;
+  if (!plan.problem.trans_b) {
+    canonical.resize(held.b_columns * held.b_k);
+    transpose_bytes(b.codes, held.b_k, held.b_columns, canonical.data());
+    codes = canonical.data();
+  }
+  std::vector<MxMatrix> segments;
+  for (int segment = 0; segment < plan.k_segments(); ++segment) {
+    const Slice k = plan.k_segments() > 1 ? plan.k_of(segment) : Slice{0, plan.problem.k};
+    segments.push_back({.format = plan.problem.dtype_b,
+                        .rows = held.b_columns,
+                        .k = k.count,
+                        .codes = codes + k.first,
+                        .pitch = held.b_k,
+                        .scales = b.scales + k.first / kGroup,
+                        .scale_pitch = scale_bytes(held.b_k)});
+  }
+  impl_->weights = std::make_unique<gemm::PackedWeights>(segments);
+}
+
+void Operator::run(const MxOperand& a, void* c, const float* bias) {
+  Impl& impl = *impl_;
+  Prepared& prepared = *impl.current;
+  if (impl.weights == nullptr) {
+    throw Error(ErrorKind::refused, "operator: it has no weights; call prepare(b) first");
+  }
+  if (prepared.plan.problem.bias != (bias != nullptr)) {
+    throw Error(ErrorKind::refused, "operator: a bias must be given exactly if the problem has one");
+  }
+  if (prepared.site == nullptr) {
+    World::Impl& world = impl.world->impl();
+    prepared.site = std::make_unique<host::LaunchSite>(
+        *world.rank, *world.pool, impl.make_launch(prepared.plan), impl.windows.addresses);
+  }
+  const std::uint8_t* codes = a.codes;
+  if (prepared.plan.problem.trans_a) {
+    const Shapes held = shapes();
+    impl.canonical_a.resize(held.a_rows * held.a_k);
+    transpose_bytes(a.codes, held.a_k, held.a_rows, impl.canonical_a.data());
+    codes = impl.canonical_a.data();
+  }
+  // Machines write to views of A only if a plan says so, and none does.
+  const auto bytes = [](const void* address) {
+    return static_cast<std::byte*>(const_cast<void*>(address));
+  };
+  host::Bindings bindings;
+  bindings.local[static_cast<std::size_t>(Buffer::a)] = bytes(codes);
+  bindings.local[static_cast<std::size_t>(Buffer::a_scale)] = bytes(a.scales);
+  bindings.local[static_cast<std::size_t>(Buffer::bias)] = bytes(bias);
+  bindings.local[static_cast<std::size_t>(Buffer::c)] = static_cast<std::byte*>(c);
+  bindings.local[static_cast<std::size_t>(Buffer::staging)] = impl.staging.data();
+  bindings.weights = impl.weights.get();
+  prepared.site->run(bindings);
+}
+
+void Operator::run(const MxOperand& a, const MxOperand& b, void* c, const float* bias) {
+  prepare(b);
+  run(a, c, bias);
+}
+
+}  // namespace tandem

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "host/host_rank.h"
+#include "host/worker_pool.h"
+#include "tandem/world.h"
+
+namespace tandem {
+
+struct World::Impl {
+  WorldOptions options;
+  std::unique_ptr<host::HostRank> rank;
+  std::unique_ptr<host::WorkerPool> pool;
+};
+
+}  // namespace tandem
