@@ -10,6 +10,8 @@ endif()
 # Contraction would fuse a multiply and an add where the reference has two roundings.
 add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wswitch -ffp-contract=off
                     -fno-omit-frame-pointer)
+# Designated initializers name what differs from a default; the rest is meant to be left out.
+add_compile_options(-Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 sees an overlap in std::string's own operator+ (GCC bug 105651).
   add_compile_options(-Wno-restrict)

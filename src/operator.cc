@@ -6,8 +6,10 @@
 
 #include "base/check.h"
 #include "base/strings.h"
+#include "cases/test_fault.h"
 #include "gemm/tile_product.h"
 #include "host/launch_site.h"
+#include "launches.h"
 #include "ops/registry.h"
 #include "plan/print.h"
 #include "problem_fields.h"
@@ -30,29 +32,6 @@ int smallest(const std::vector<std::string>& texts) {
   int value = std::stoi(texts[0]);
   for (const std::string& text : texts) value = std::min(value, std::stoi(text));
   return value;
-}
-
-BufferExtents extents_of(const Plan& plan, int rank) {
-  BufferExtents extents;
-  const auto at = [&](Buffer buffer) -> BufferExtent& {
-    return extents[static_cast<std::size_t>(buffer)];
-  };
-  const Problem& problem = plan.problem;
-  const std::int64_t k = plan.k_of(rank).count;
-  at(Buffer::a).bytes = plan.a_rows(rank) * k;
-  at(Buffer::a_scale).bytes = plan.a_rows(rank) * scale_bytes(k);
-  at(Buffer::bias) = {.bytes = problem.bias ? problem.n * 4 : 0, .type = OutputType::fp32};
-  at(Buffer::c) = {.bytes = plan.c_rows(rank) * problem.n * element_bytes(problem.dtype_c),
-                   .type = problem.dtype_c};
-  at(Buffer::staging) = {.bytes = plan.staging_bytes, .type = problem.staging};
-  const bool holds_partials = problem.op == OperatorKind::matmul_reduce_scatter;
-  at(Buffer::window_data) = {.bytes = plan.comm[0].window_bytes,
-                             .type = holds_partials ? problem.staging : problem.dtype_c};
-  if (plan.comm.size() > 1) {
-    at(Buffer::window_scale) = {.bytes = plan.comm[1].window_bytes,
-                                .window_offset = plan.window_scale_offset};
-  }
-  return extents;
 }
 
 // A plan and the cores that run it.
@@ -80,23 +59,9 @@ struct Operator::Impl {
     if (world != nullptr) world->impl().rank->free_windows(windows);
   }
 
-  // make_launch() keeps a pointer to the plan, which therefore stays in the map.
+  // A launch keeps a pointer to its plan, which therefore stays in the map.
   void use(std::int64_t m);
-  Launch make_launch(const Plan& plan) const;
 };
-
-Launch Operator::Impl::make_launch(const Plan& plan) const {
-  const OperatorEntry& entry = find_operator(plan.problem.op);
-  Launch launch;
-  launch.blocks = plan.blocks;
-  launch.numerics = {plan.problem.dtype_a, plan.problem.dtype_b, plan.order};
-  launch.extents = extents_of(plan, world->rank());
-  launch.ub_bytes = plan.reduction.ub_bytes;
-  launch.epochs = plan.epochs;
-  launch.cube = [&plan, &entry](CubeCore& core) { entry.cube(core, plan); };
-  launch.vector = [&plan, &entry](VectorCore& core) { entry.vector(core, plan); };
-  return launch;
-}
 
 void Operator::Impl::use(std::int64_t m) {
   auto found = prepared.find(m);
@@ -121,6 +86,7 @@ Operator::Operator(World& world, const Problem& problem) : impl_(std::make_uniqu
   }
   auto fields = problem_fields(problem);
   fields.emplace_back("version", std::string(kVersion));
+  fault_in_fields(world.rank(), fields);
   world.agree(std::string(to_string(problem.op)), fields);
   const int workers = smallest(
       world.impl().rank->exchange("the count of workers", std::to_string(world.workers())));
@@ -191,7 +157,8 @@ void Operator::run(const MxOperand& a, void* c, const float* bias) {
   if (prepared.site == nullptr) {
     World::Impl& world = impl.world->impl();
     prepared.site = std::make_unique<host::LaunchSite>(
-        *world.rank, *world.pool, impl.make_launch(prepared.plan), impl.windows.addresses);
+        *world.rank, *world.pool, make_launch(prepared.plan, world.rank->rank()),
+        impl.windows.addresses);
   }
   const std::uint8_t* codes = a.codes;
   if (prepared.plan.problem.trans_a) {

@@ -45,4 +45,44 @@ std::string_view to_string(EventKind kind) {
   return "?";
 }
 
+Pipe setter_of(EventKind kind) {
+  switch (kind) {
+    case EventKind::mte2_v:
+    case EventKind::mte2_mte1:
+      return Pipe::mte2;
+    case EventKind::v_mte2:
+    case EventKind::v_mte3:
+      return Pipe::v;
+    case EventKind::mte3_v:
+      return Pipe::mte3;
+    case EventKind::m_fix:
+      return Pipe::m;
+    case EventKind::fix_m:
+      return Pipe::fix;
+    case EventKind::mte1_mte2:
+      return Pipe::mte1;
+  }
+  return Pipe::all;
+}
+
+Pipe waiter_of(EventKind kind) {
+  switch (kind) {
+    case EventKind::mte2_v:
+    case EventKind::mte3_v:
+      return Pipe::v;
+    case EventKind::v_mte2:
+    case EventKind::mte1_mte2:
+      return Pipe::mte2;
+    case EventKind::v_mte3:
+      return Pipe::mte3;
+    case EventKind::m_fix:
+      return Pipe::fix;
+    case EventKind::fix_m:
+      return Pipe::m;
+    case EventKind::mte2_mte1:
+      return Pipe::mte1;
+  }
+  return Pipe::all;
+}
+
 }  // namespace tandem

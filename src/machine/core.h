@@ -39,6 +39,10 @@ enum class CacheHint : std::uint8_t { keep, stream };
 std::string_view to_string(Pipe pipe);
 std::string_view to_string(EventKind kind);
 
+// The pipe whose queue sets an event, and the one whose queue waits for it.
+Pipe setter_of(EventKind kind);
+Pipe waiter_of(EventKind kind);
+
 // Scalar work that a device pays for although it moves no data.
 enum class ScalarWork : std::uint8_t { product_parameters, fragment_list };
 

@@ -97,12 +97,13 @@ class CubeKernel {
     while (taken_ <= flag) take_flag();
   }
 
-  // Tells the own vector core that rounds before `round` are consumed, where it will ask.
+  // Tells the own vector core that rounds before `round` are consumed, where it will ask. On MTE2:
+  // its loads are all that reads a slot, and its gates order cores that have no tile.
   void release_ring_up_to(int round) {
     if (!has_ring(plan_)) return;
     for (; released_ < round; ++released_) {
       if (released_ + plan_.slots >= plan_.rounds()) continue;
-      core_.set_flag(Pipe::fix, FlagId{plan_.flags.release.at(released_)});
+      core_.set_flag(Pipe::mte2, FlagId{plan_.flags.release.at(released_)});
     }
   }
 

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/happens_before.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/strings.h"
+
+namespace tandem::check {
+namespace {
+
+constexpr int kReadEnd = 0;   // lanes of a channel's queue
+constexpr int kWriteEnd = 1;
+constexpr int kFlagLimit = 15;
+constexpr std::size_t kSlotHistory = 8;  // stores and waits of a slot that can still matter
+
+std::uint64_t mix(std::uint64_t x) {
+  x ^= x >> 33;
+  x *= 0xFF51AFD7ED558CCDu;
+  x ^= x >> 33;
+  x *= 0xC4CEB9FE1A85EC53u;
+  return x ^ (x >> 33);
+}
+
+int slot_number(EpochSlot slot) {
+  return (slot.kind == EpochSlot::Kind::arrived ? 0 : kRanksMax) + slot.index;
+}
+
+}  // namespace
+
+void Confluence::doubt(const std::string& reason) {
+  if (std::ranges::find(reasons, reason) == reasons.end()) reasons.push_back(reason);
+}
+
+void HappensBefore::attach(sim::Machine& machine) {
+  machine_ = &machine;
+  // Channels are cores behind the real ones, one each: at most one per pair of block and peer.
+  cores_per_rank_ = 2 * machine.blocks() + machine.blocks() * machine.ranks();
+  cores_.resize(machine.cores().size());
+  flags_.resize(machine.cores().size());
+  rank_end_.resize(machine.ranks());
+  channels_of_rank_.assign(machine.ranks(), 0);
+  for (const auto& core : machine.cores()) {
+    for (LaneState& lane : cores_[core->index].lanes) {
+      lane.start.bind(core->rank, core_number(*core));
+      lane.ended.bind(core->rank, core_number(*core));
+    }
+  }
+}
+
+Agent HappensBefore::agent_of(const sim::SimCore& core, int lane) const {
+  return {core.rank, core_number(core), lane};
+}
+
+std::uint32_t HappensBefore::number(const Agent& agent) const {
+  return static_cast<std::uint32_t>((agent.rank * cores_per_rank_ + agent.core) * kClockLanes +
+                                    agent.lane);
+}
+
+Agent HappensBefore::agent_from(std::uint32_t number) const {
+  const int core = static_cast<int>(number / kClockLanes);
+  return {core / cores_per_rank_, core % cores_per_rank_, static_cast<int>(number % kClockLanes)};
+}
+
+bool HappensBefore::serial(sim::Lane lane) const {
+  return lane == sim::Lane::m ||
+         (lane == sim::Lane::v && machine_->program().profile.serial_v);
+}
+
+HappensBefore::ChannelState& HappensBefore::channel_state(int channel) {
+  if (channels_.size() <= static_cast<std::size_t>(channel)) channels_.resize(channel + 1);
+  auto& state = channels_[channel];
+  if (!state) {
+    const sim::SimCore& core = *machine_->cores()[machine_->channels()[channel]->core];
+    state = std::make_unique<ChannelState>();
+    state->home = 2 * machine_->blocks() + channels_of_rank_[core.rank]++;
+    state->clock.bind(core.rank, state->home);
+  }
+  return *state;
+}
+
+void HappensBefore::launch_begins(int rank, int /*launch*/) {
+  for (int block = 0; block < machine_->blocks(); ++block) {
+    for (bool vector : {false, true}) {
+      cores_[machine_->core_of(rank, block, vector).index].scalar().join_other(rank_end_[rank]);
+    }
+  }
+  // What this launch does not write must not be read: C, and staging.
+  for (Buffer buffer : {Buffer::c, Buffer::staging}) {
+    shadow({sim::Object::Kind::buffer, rank, static_cast<int>(buffer)}).poison();
+  }
+}
+
+void HappensBefore::launch_ends(int rank, int launch) {
+  KnowledgeRef end = rank_end_[rank];
+  for (int block = 0; block < machine_->blocks(); ++block) {
+    for (bool vector : {false, true}) {
+      CoreState& core = cores_[machine_->core_of(rank, block, vector).index];
+      end = join(end, core.scalar().publish());
+      for (int lane = 1; lane < sim::kLanes; ++lane) {
+        end = join(end, core.lanes[lane].ended.publish());
+      }
+    }
+  }
+  rank_end_[rank] = end;
+  const auto [first, stop] =
+      shadow({sim::Object::Kind::buffer, rank, static_cast<int>(Buffer::c)}).first_gap();
+  if (first < 0) return;
+  Finding finding;
+  finding.code = FindingCode::coverage;
+  finding.object = cat("c[", rank, "] bytes ", first, " to ", stop);
+  finding.detail = cat("never written in launch ", launch);
+  findings_.add(finding);
+}
+
+void HappensBefore::issue(sim::Op& op) {
+  if (free_records_.empty()) {
+    op.record = static_cast<std::uint32_t>(records_.size());
+    records_.emplace_back();
+  } else {
+    op.record = free_records_.back();
+    free_records_.pop_back();
+  }
+  OpRecord& record = records_[op.record];
+  CoreState& core = cores_[op.core];
+  Clock& scalar = core.scalar();
+  if (op.channel >= 0) {
+    record.post = ++core.lanes[0].epoch;
+    scalar.set_own(0, record.post);
+    record.published = scalar.publish();
+    return;
+  }
+  record.issue = scalar;
+}
+
+void HappensBefore::begin(sim::Op& op) {
+  OpRecord& record = records_[op.record];
+  const sim::SimCore& core = *machine_->cores()[op.core];
+  if (op.channel >= 0) {
+    ChannelState& channel = channel_state(op.channel);
+    channel.clock.join_other(record.published);
+    const std::uint32_t epoch = ++channel.epoch;
+    const Agent reader{core.rank, channel.home, kReadEnd};
+    const Agent writer{core.rank, channel.home, kWriteEnd};
+    check_accesses(op, channel.clock, number(reader), epoch, record.post, false, true);
+    channel.clock.set_own(kReadEnd, epoch);
+    check_accesses(op, channel.clock, number(writer), epoch, record.post, true, false);
+    hash_op(op, channel.clock, epoch);
+    if (op.kind == sim::OpKind::write_reduce || op.kind == sim::OpKind::fetch_add) {
+      confluence_.doubt("C4: remote updates of one place may come in any order");
+    }
+    return;
+  }
+  LaneState& lane = cores_[op.core].lanes[static_cast<int>(op.lane)];
+  lane.start.join_same(record.issue);
+  if (serial(op.lane) || op.kind == sim::OpKind::pipe_barrier) lane.start.join_same(lane.ended);
+  const std::uint32_t epoch = ++lane.epoch;
+  const Agent agent = agent_of(core, static_cast<int>(op.lane));
+  check_accesses(op, lane.start, number(agent), epoch, 0, true, true);
+  hash_op(op, lane.start, epoch);
+}
+
+void HappensBefore::end(sim::Op& op) {
+  free_records_.push_back(op.record);
+  if (op.channel >= 0) {
+    ChannelState& channel = channel_state(op.channel);
+    channel.clock.set_own(kWriteEnd, channel.epoch);
+    records_[op.record].published = {};
+    return;
+  }
+  LaneState& lane = cores_[op.core].lanes[static_cast<int>(op.lane)];
+  lane.ended.join_same(lane.start);
+  lane.ended.set_own(static_cast<int>(op.lane), lane.epoch);
+}
+
+void HappensBefore::set(sim::Op& op, sim::Token& token) {
+  LaneState& lane = cores_[op.core].lanes[static_cast<int>(op.lane)];
+  TokenState& state = tokens_[token.id];
+  state.clock = lane.ended;
+  if (op.kind != sim::OpKind::set_flag) return;
+  const sim::SimCore& core = *machine_->cores()[op.core];
+  sim::SimCore& to = machine_->core_of(core.rank, core.block, !core.vector);
+  watch_flag(to, op.id & 15, op);
+  check_overflow(to, op.id & 15, lane.ended, op);
+}
+
+void HappensBefore::watch_flag(sim::SimCore& to, int id, const sim::Op& op) {
+  FlagState& flag = flags_[to.index][id];
+  const int producer = op.core * kClockLanes + static_cast<int>(op.lane);
+  if (flag.producer >= 0 && flag.producer != producer) {
+    confluence_.doubt(cat("C2: flag ", id, " of a ", to.vector ? "vector" : "cube",
+                          " core is set from several pipes"));
+  }
+  flag.producer = producer;
+}
+
+// The set is counted up whatever the schedule does between: how many waits does the setter know?
+void HappensBefore::check_overflow(sim::SimCore& to, int id, const Clock& setter,
+                                   const sim::Op& op) {
+  FlagState& flag = flags_[to.index][id];
+  ++flag.sets;
+  while (flag.known < flag.waits.size()) {
+    const auto& [lane, epoch] = flag.waits[flag.known];
+    if (!setter.knows(agent_of(to, lane), epoch)) break;
+    ++flag.known;
+  }
+  const std::uint64_t backlog = flag.sets - flag.known;
+  if (backlog <= kFlagLimit) return;
+  Finding finding;
+  finding.code = FindingCode::flag_overflow;
+  finding.object = cat("flag ", id, " of ", to.name());
+  finding.sides.push_back(
+      side_of(number(agent_of(*machine_->cores()[op.core], static_cast<int>(op.lane))),
+              describe(op)));
+  finding.detail = cat("possible: in some schedule ", backlog,
+                       " sets come before a wait takes one; the counter ends at ", kFlagLimit);
+  findings_.add(finding);
+}
+
+void HappensBefore::take(sim::SimCore& core, sim::Op* op, const sim::Token& token, Site) {
+  const auto found = tokens_.find(token.id);
+  TANDEM_CHECK(found != tokens_.end(), "a token without a clock was taken");
+  TokenState& state = found->second;
+  const int lane = op != nullptr ? static_cast<int>(op->lane) : 0;
+  LaneState& taker = cores_[core.index].lanes[lane];
+  if (!state.merged && state.clock.same_home(taker.start)) {
+    taker.start.join_same(state.clock);
+  } else {
+    if (!state.published) state.published = state.clock.publish();
+    taker.start.join_other(state.published);
+  }
+  if (op == nullptr) {
+    ++taker.epoch;
+    taker.start.set_own(0, taker.epoch);
+  }
+  const bool is_flag = op == nullptr || op->kind == sim::OpKind::gate;
+  if (is_flag && !token.sync) {
+    const int id = op != nullptr ? op->id & 15 : core.blocked.id & 15;
+    FlagState& flag = flags_[core.index][id];
+    if (flag.consumer_lane >= 0 && flag.consumer_lane != lane) {
+      confluence_.doubt(cat("C1: flag ", id, " of a ", core.vector ? "vector" : "cube",
+                            " core is taken by several queues"));
+    }
+    flag.consumer_lane = lane;
+    flag.waits.emplace_back(lane, op != nullptr ? taker.epoch + 1 : taker.epoch);
+  }
+  if (--state.shares == 0) tokens_.erase(found);
+}
+
+void HappensBefore::merge(sim::Token& whole, const sim::Token& part) {
+  const auto found = tokens_.find(part.id);
+  TokenState& state = tokens_[whole.id];
+  state.merged = true;
+  state.shares = whole.shares;
+  state.published = join(state.published, found->second.clock.publish());
+  tokens_.erase(part.id);
+}
+
+void HappensBefore::idle(sim::SimCore& core) {
+  CoreState& state = cores_[core.index];
+  for (int lane = 1; lane < sim::kLanes; ++lane) {
+    state.scalar().join_same(state.lanes[lane].ended);
+  }
+}
+
+void HappensBefore::drained(sim::SimCore& core, sim::SimChannel& channel) {
+  const int index = core.channels.at(channel.peer);
+  ChannelState& state = channel_state(index);
+  if (machine_->program().profile.drain_is_remote) {
+    cores_[core.index].scalar().join_other(state.clock.publish());
+    return;
+  }
+  Clock local = state.clock;
+  local.set_own(kWriteEnd, 0);
+  cores_[core.index].scalar().join_other(local.publish());
+}
+
+void HappensBefore::store_epoch(sim::SimCore& core, sim::Op* notify, sim::Token& token) {
+  TokenState& state = tokens_[token.id];
+  if (notify != nullptr) {
+    state.clock = channel_state(notify->channel).clock;
+  } else {
+    LaneState& scalar = cores_[core.index].lanes[0];
+    scalar.start.set_own(0, ++scalar.epoch);
+    state.clock = scalar.start;
+  }
+  state.published = state.clock.publish();
+}
+
+void HappensBefore::epoch_arrives(int rank, EpochSlot slot, std::uint64_t value,
+                                  const sim::Token& token) {
+  SlotState& state = slots_[{rank, slot_number(slot)}];
+  SlotStore store{value, token.core, tokens_.at(token.id).published, token.site};
+  tokens_.erase(token.id);
+  for (const SlotWait& wait : state.waits) {
+    // It could have come before that wait, and satisfied it in the other's place.
+    if (wait.writer == store.writer || wait.want > value) continue;
+    const sim::SimCore& core = *machine_->cores()[wait.core];
+    if (knows(store.published, agent_of(core, 0), wait.epoch)) continue;
+    report_merged(rank, slot, store, store);
+  }
+  state.stores.push_back(std::move(store));
+  if (state.stores.size() > kSlotHistory) state.stores.erase(state.stores.begin());
+}
+
+void HappensBefore::take_epoch(sim::SimCore& core, EpochSlot slot, std::uint64_t value,
+                               Site /*site*/) {
+  SlotState& state = slots_[{core.rank, slot_number(slot)}];
+  LaneState& scalar = cores_[core.index].lanes[0];
+  const SlotStore* guaranteed = nullptr;
+  bool ambiguous = false;
+  for (const SlotStore& store : state.stores) {
+    if (static_cast<std::int64_t>(store.value - value) < 0) continue;
+    if (guaranteed == nullptr) {
+      guaranteed = &store;
+    } else if (store.writer != guaranteed->writer) {
+      ambiguous = true;
+      report_merged(core.rank, slot, *guaranteed, store);
+    }
+  }
+  scalar.start.set_own(0, ++scalar.epoch);
+  if (guaranteed == nullptr) return;
+  if (!ambiguous) scalar.start.join_other(guaranteed->published);
+  state.waits.push_back({value, core.index, scalar.epoch, guaranteed->writer});
+  if (state.waits.size() > kSlotHistory) state.waits.erase(state.waits.begin());
+}
+
+void HappensBefore::report_merged(int rank, EpochSlot slot, const SlotStore& one,
+                                  const SlotStore& other) {
+  confluence_.doubt("C3: several cores store into one barrier word");
+  Finding finding;
+  finding.code = FindingCode::barrier_merged;
+  finding.object = cat("barrier word ", slot.kind == EpochSlot::Kind::arrived ? "of peer " : "of job ",
+                       slot.index, " on rank ", rank);
+  for (const SlotStore* store : {&one, &other}) {
+    const sim::SimCore& core = *machine_->cores()[store->writer];
+    finding.sides.push_back({core.rank, core.name(), "S", "store_epoch", store->site,
+                             machine_->launch_of(core.rank)});
+    if (&one == &other) break;
+  }
+  finding.detail =
+      "several cores store into it: a wait may be satisfied by a core whose transfers are not the "
+      "ones waited for; give each peer a word of its own";
+  findings_.add(finding);
+}
+
+void HappensBefore::hash_op(const sim::Op& op, const Clock& clock, std::uint32_t epoch) {
+  if (hash_ == Hash::off) return;
+  std::uint64_t hash = mix(static_cast<std::uint64_t>(op.core) * 8 + static_cast<int>(op.lane));
+  hash = mix(hash ^ static_cast<std::uint64_t>(op.channel + 1) << 32 ^ epoch);
+  hash = mix(hash ^ static_cast<std::uint64_t>(op.kind) << 8);
+  hash = mix(hash ^ clock.digest());
+  relation_hash_ += hash;  // addition: the order of the run does not matter
+}
+
+std::size_t HappensBefore::shadow_segments() const {
+  std::size_t count = 0;
+  for (const auto& [key, buffer] : shadows_) count += buffer->segment_count();
+  return count;
+}
+
+}  // namespace tandem::check
