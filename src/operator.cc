@@ -80,9 +80,9 @@ Operator::Operator(World& world, const Problem& problem) : impl_(std::make_uniqu
   Impl& impl = *impl_;
   impl.problem = problem;
   if (problem.ranks != world.size()) {
-    throw Error(ErrorKind::refused, cat("operator: the problem is for ", problem.ranks,
-                                        " ranks, the world has ", world.size(),
-                                        "; use the world's size"));
+    throw Error(ErrorKind::refused,
+                cat("operator: the problem is for ", problem.ranks, " ranks, the world has ",
+                    world.size(), "; use the world's size"));
   }
   auto fields = problem_fields(problem);
   fields.emplace_back("version", std::string(kVersion));
@@ -113,9 +113,8 @@ std::int64_t Operator::weights_bytes() const {
 
 void Operator::set_m(std::int64_t m) {
   if (m < 0 || m > impl_->problem.m) {
-    throw Error(ErrorKind::refused,
-                cat("operator: m ", m, " is outside 0 to ", impl_->problem.m,
-                    ", for which it was made; make another operator"));
+    throw Error(ErrorKind::refused, cat("operator: m ", m, " is outside 0 to ", impl_->problem.m,
+                                        ", for which it was made; make another operator"));
   }
   impl_->world->agree("operator", {{"m", std::to_string(m)}});
   impl_->use(m);
@@ -152,7 +151,8 @@ void Operator::run(const MxOperand& a, void* c, const float* bias) {
     throw Error(ErrorKind::refused, "operator: it has no weights; call prepare(b) first");
   }
   if (prepared.plan.problem.bias != (bias != nullptr)) {
-    throw Error(ErrorKind::refused, "operator: a bias must be given exactly if the problem has one");
+    throw Error(ErrorKind::refused,
+                "operator: a bias must be given exactly if the problem has one");
   }
   if (prepared.site == nullptr) {
     World::Impl& world = impl.world->impl();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "problem_fields.h"
 
+#include <algorithm>
+
+#include "tandem/case.h"
 #include "tandem/types.h"
 
 namespace tandem {
@@ -13,6 +16,18 @@ std::string number_or(const std::optional<T>& value, const char* otherwise) {
 
 std::string word(std::string_view text) { return std::string(text); }
 std::string yes_no(bool value) { return value ? "yes" : "no"; }
+
+// For a shell: quoted where it is more than letters, digits and a few harmless signs.
+std::string quoted(const std::string& text) {
+  const bool plain = !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           std::string_view("_-./,:=+@").find(c) != std::string_view::npos;
+  });
+  if (plain) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
 
 }  // namespace
 
@@ -46,6 +61,53 @@ std::vector<std::pair<std::string, std::string>> problem_fields(const Problem& p
       {"fence", word(to_string(problem.fence))},
       {"transfer", word(to_string(problem.transfer))},
   };
+}
+
+std::string command_line(const WorldOptions& world, const CaseOptions& options) {
+  const Problem& problem = options.problem;
+  const bool unknown = !options.operator_name.empty();
+  std::string line = "tandem run ";
+  line += unknown ? options.operator_name : word(to_string(problem.op));
+  const auto add = [&line](const std::string& option, const std::string& value) {
+    line += " " + option;
+    if (!value.empty()) line += " " + quoted(value);
+  };
+  add("-R", std::to_string(problem.ranks));
+  add("-m", std::to_string(problem.m));
+  add("-n", std::to_string(problem.n));
+  add("-k", std::to_string(problem.k));
+  Problem plain;
+  plain.op = problem.op;
+  plain.ranks = problem.ranks;
+  plain.m = problem.m;
+  plain.n = problem.n;
+  plain.k = problem.k;
+  const auto defaults = problem_fields(plain);
+  const auto fields = problem_fields(problem);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const auto& [name, value] = fields[i];
+    if (value == defaults[i].second) continue;
+    const bool is_flag = value == "yes";
+    add("--" + name, name == "bias" ? options.files.bias : is_flag ? "" : value);
+  }
+  add("--input", word(to_string(options.inputs.kind)));
+  add("--seed", std::to_string(options.inputs.seed));
+  if (options.inputs.scale_mode != ScaleMode::floor) {
+    add("--scale-mode", word(to_string(options.inputs.scale_mode)));
+  }
+  if (!options.files.a.empty()) add("--a", options.files.a);
+  if (!options.files.b.empty()) add("--b", options.files.b);
+  if (!options.files.out.empty()) add("--out", options.files.out);
+  if (options.repeat != 1) add("--repeat", std::to_string(options.repeat));
+  if (options.unsound == UnsoundPlans::allowed) add("--allow-unsound", "");
+  const WorldOptions usual;
+  if (world.transport != usual.transport) add("--transport", world.transport);
+  if (world.timeout_ms != usual.timeout_ms) add("--timeout-ms", std::to_string(world.timeout_ms));
+  if (world.workers) add("--workers", std::to_string(*world.workers));
+  if (world.epoch_start != usual.epoch_start) {
+    add("--epoch-start", std::to_string(world.epoch_start));
+  }
+  return line;
 }
 
 }  // namespace tandem

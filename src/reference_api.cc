@@ -35,10 +35,10 @@ CanonicalOperands::CanonicalOperands(const Problem& problem, int rank, const MxO
     transpose_bytes(b.codes, held.b_k, held.b_columns, b_.data());
     b_codes = b_.data();
   }
-  view.a = {problem.dtype_a, held.a_rows, held.a_k, a_codes,
-            held.a_k,        a.scales,    scale_bytes(held.a_k)};
-  view.b = {problem.dtype_b, held.b_columns, held.b_k, b_codes,
-            held.b_k,        b.scales,       scale_bytes(held.b_k)};
+  view.a = {problem.dtype_a, held.a_rows,          held.a_k, a_codes, held.a_k,
+            a.scales,        scale_bytes(held.a_k)};
+  view.b = {problem.dtype_b, held.b_columns,       held.b_k, b_codes, held.b_k,
+            b.scales,        scale_bytes(held.b_k)};
   view.bias = bias;
 }
 

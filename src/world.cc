@@ -4,41 +4,23 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
 #include "base/check.h"
 #include "base/strings.h"
+#include "cases/test_fault.h"
 #include "host/spawn.h"
 #include "tandem/error.h"
-#include "tandem/version.h"
 #include "world_impl.h"
 
 namespace tandem {
 namespace {
 
 // Processors that this process may use.
-int processor_count() {
+int usable_processors() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
   return std::max(1, CPU_COUNT(&set));
-}
-
-void check_options(const WorldOptions& options) {
-  std::string reasons;
-  const auto refuse = [&](const std::string& reason) {
-    reasons += (reasons.empty() ? "world: " : "\nworld: ") + reason;
-  };
-  if (options.ranks < 1 || options.ranks > kRanksMax) {
-    refuse(cat("R is ", options.ranks, "; use 1 to ", kRanksMax, " ranks"));
-  }
-  if (options.timeout_ms < 1) {
-    refuse(cat("the time-out is ", options.timeout_ms, " ms; use 1 or more"));
-  }
-  if (options.workers && (*options.workers < 1 || *options.workers > 256)) {
-    refuse(cat("the rank has ", *options.workers, " workers; use 1 to 256"));
-  }
-  if (!reasons.empty()) throw Error(ErrorKind::refused, reasons);
 }
 
 // "name\tvalue\n" for each field. Values hold neither.
@@ -62,14 +44,13 @@ std::map<std::string, std::string> parse_text(const std::string& text) {
 
 std::unique_ptr<World::Impl> join(host::Transport& transport, const WorldOptions& options,
                                   int rank) {
-  const int share = std::max(1, processor_count() / options.ranks);
-  const int workers = options.workers.value_or(share);
+  const int workers = options.workers.value_or(default_workers(options.ranks));
   auto impl = std::make_unique<World::Impl>();
   impl->options = options;
   impl->rank = std::make_unique<host::HostRank>(
       transport, rank,
       host::HostOptions{.workers = workers,
-                        .oversubscribed = workers * options.ranks > processor_count(),
+                        .oversubscribed = workers * options.ranks > usable_processors(),
                         .timeout_ms = options.timeout_ms,
                         .epoch_start = options.epoch_start});
   impl->pool = std::make_unique<host::WorkerPool>(workers);
@@ -78,20 +59,47 @@ std::unique_ptr<World::Impl> join(host::Transport& transport, const WorldOptions
 
 }  // namespace
 
+int default_workers(int ranks) { return std::max(1, usable_processors() / std::max(1, ranks)); }
+
+void check_world_options(const WorldOptions& options) {
+  std::string reasons;
+  const auto refuse = [&](const std::string& reason) {
+    reasons += (reasons.empty() ? "world: " : "\nworld: ") + reason;
+  };
+  if (options.ranks < 1 || options.ranks > kRanksMax) {
+    refuse(cat("R is ", options.ranks, "; use 1 to ", kRanksMax, " ranks"));
+  }
+  if (options.timeout_ms < 1) {
+    refuse(cat("the time-out is ", options.timeout_ms, " ms; use 1 or more"));
+  }
+  if (options.workers && (*options.workers < 1 || *options.workers > 256)) {
+    refuse(cat("the rank has ", *options.workers, " workers; use 1 to 256"));
+  }
+  std::string names;
+  bool known = false;
+  for (const host::TransportEntry& entry : host::all_transports()) {
+    known |= entry.name == options.transport;
+    names += (names.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  if (!known) refuse(cat("the transport is '", options.transport, "'; use one of ", names));
+  if (!reasons.empty()) throw Error(ErrorKind::refused, reasons);
+}
+
 World::World(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 World::~World() = default;
 
 std::vector<RankOutcome> World::spawn(const WorldOptions& options, const Main& main,
                                       const Progress& progress) {
-  check_options(options);
+  check_world_options(options);
+  check_test_fault(options.transport);
   const auto transport = host::make_transport(options.transport, options.ranks);
   const auto rank_main = [&](int rank) {
+    fault_before_join(rank);
     World world(join(*transport, options, rank));
     world.barrier();
     return main(world);
   };
-  const auto run =
-      options.transport == "threads" ? host::run_as_threads : host::run_as_processes;
+  const auto run = options.transport == "threads" ? host::run_as_threads : host::run_as_processes;
   std::vector<RankOutcome> outcomes;
   for (host::RankOutcome& outcome : run(*transport, rank_main, progress)) {
     outcomes.push_back({outcome.exit_code, std::move(outcome.result), std::move(outcome.message),

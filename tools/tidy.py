@@ -161,7 +161,8 @@ def check_place(source):
 
 def check_layer_include(source, tables, line, name):
     folder = name.split("/")[0] if "/" in name else None
-    if folder is None and source.layer == "facade":
+    wide = "everything" in tables.layers.get(source.layer, set())
+    if folder is None and (source.layer == "facade" or wide):
         return
     if folder is None:
         text = f'"{name}" has no folder; write the path from src/, and leave the facade alone'

@@ -11,11 +11,11 @@
 
 namespace tandem {
 
-enum class ElementFormat : std::uint8_t { e4m3, e5m2 };        // one byte an element, OCP OFP8
-enum class OutputType : std::uint8_t { bf16, fp16, fp32 };     // of C, of staging
-enum class ScaleMode : std::uint8_t { floor, rceil, even };    // choice of the shared E8M0 scale
-enum class Saturation : std::uint8_t { none, saturate };       // finite overflow when encoding
-enum class SumOrder : std::uint8_t { panel, lane };            // docs/numerics.md, section 5
+enum class ElementFormat : std::uint8_t { e4m3, e5m2 };      // one byte an element, OCP OFP8
+enum class OutputType : std::uint8_t { bf16, fp16, fp32 };   // of C, of staging
+enum class ScaleMode : std::uint8_t { floor, rceil, even };  // choice of the shared E8M0 scale
+enum class Saturation : std::uint8_t { none, saturate };     // finite overflow when encoding
+enum class SumOrder : std::uint8_t { panel, lane };          // docs/numerics.md, section 5
 enum class OperatorKind : std::uint8_t {
   all_to_all_matmul,
   all_gather_matmul,

@@ -19,6 +19,12 @@ struct WorldOptions {
   std::uint64_t epoch_start = 0;    // first barrier value; for tests of wrap-around
 };
 
+// Throws Error{refused} with everything in the options that makes no sense.
+void check_world_options(const WorldOptions& options);
+
+// Threads of a rank that shares this host's processors with `ranks` − 1 others, unless told.
+int default_workers(int ranks);
+
 // How one rank of a world ended.
 struct RankOutcome {
   int exit_code = 0;       // 0, the exit code of its Error, 128 + signal, or 134 for a bug

@@ -16,10 +16,10 @@ const std::string& reproduce_line();
 
 }  // namespace tandem
 
-#define TANDEM_CHECK(condition, message)                                    \
-  do {                                                                      \
-    if (!(condition)) [[unlikely]]                                          \
-      ::tandem::check_failed(#condition, __FILE__, __LINE__, (message));    \
+#define TANDEM_CHECK(condition, message)                                 \
+  do {                                                                   \
+    if (!(condition)) [[unlikely]]                                       \
+      ::tandem::check_failed(#condition, __FILE__, __LINE__, (message)); \
   } while (false)
 
 #ifdef NDEBUG

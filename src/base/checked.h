@@ -23,8 +23,9 @@ inline std::optional<std::int64_t> try_multiply(std::initializer_list<std::int64
 inline std::int64_t multiply(std::initializer_list<std::int64_t> sizes) {
   auto product = try_multiply(sizes);
   if (!product) {
-    throw Error(ErrorKind::refused, "size: a product of extents exceeds 2^63 - 1 bytes; use a "
-                                    "smaller shape");
+    throw Error(ErrorKind::refused,
+                "size: a product of extents exceeds 2^63 - 1 bytes; use a "
+                "smaller shape");
   }
   return *product;
 }

@@ -103,9 +103,9 @@ Fiber::Fiber(std::size_t stack_bytes) : impl_(std::make_unique<Impl>()) {
   void* mapping = mmap(nullptr, impl_->mapping_bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (mapping == MAP_FAILED) {
-    throw Error(ErrorKind::environment,
-                cat("fibre stack: ", impl_->mapping_bytes, " bytes cannot be mapped: ",
-                    std::strerror(errno), "; raise the memory limit (ulimit -v)"));
+    throw Error(ErrorKind::environment, cat("fibre stack: ", impl_->mapping_bytes,
+                                            " bytes cannot be mapped: ", std::strerror(errno),
+                                            "; raise the memory limit (ulimit -v)"));
   }
   impl_->mapping = static_cast<std::byte*>(mapping);
   mprotect(impl_->mapping, page, PROT_NONE);  // an overflow faults instead of corrupting

@@ -57,10 +57,10 @@ struct FindingSide {
 
 struct Finding {
   FindingCode code = FindingCode::deadlock;
-  std::string object;          // buffer and range, flag id, event, slot
+  std::string object;  // buffer and range, flag id, event, slot
   std::vector<FindingSide> sides;
-  std::string detail;          // what is missing, the nearest synchronisation, the wait-for graph
-  int count = 1;               // how many symmetric places show the same
+  std::string detail;  // what is missing, the nearest synchronisation, the wait-for graph
+  int count = 1;       // how many symmetric places show the same
 };
 
 // One finding as text: a headline and indented lines.

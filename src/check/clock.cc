@@ -24,10 +24,10 @@ Reference<Leaf> join(const Reference<Leaf>& a, const Reference<Leaf>& b) {
   return joined;
 }
 
-Reference<RankKnowledge> join(const Reference<RankKnowledge>& a,
-                              const Reference<RankKnowledge>& b);
+Reference<RankKnowledge> join(const Reference<RankKnowledge>& a, const Reference<RankKnowledge>& b);
 
-// Joins two arrays of children; returns a or b themselves where one covers the other.
+// Joins two arrays of children; returns a or b themselves where one covers the other, and makes a
+// node only where neither does.
 template <typename Node, typename Children>
 Reference<Node> join_nodes(const Reference<Node>& a, const Reference<Node>& b,
                            Children Node::*children) {
@@ -35,22 +35,33 @@ Reference<Node> join_nodes(const Reference<Node>& a, const Reference<Node>& b,
   if (!a) return b;
   const Children& left = (*a).*children;
   const Children& right = (*b).*children;
-  Children merged(std::max(left.size(), right.size()));
-  bool keep_a = left.size() == merged.size();
-  bool keep_b = right.size() == merged.size();
-  for (std::size_t i = 0; i < merged.size(); ++i) {
-    typename Children::value_type x, y;
-    if (i < left.size()) x = left[i];
-    if (i < right.size()) y = right[i];
-    merged[i] = join(x, y);
-    keep_a = keep_a && merged[i] == x;
-    keep_b = keep_b && merged[i] == y;
+  const std::size_t count = std::max(left.size(), right.size());
+  const typename Children::value_type nothing;
+  bool keep_a = left.size() == count;
+  bool keep_b = right.size() == count;
+  Reference<Node> node;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& x = i < left.size() ? left[i] : nothing;
+    const auto& y = i < right.size() ? right[i] : nothing;
+    if (x == y) continue;
+    auto both = join(x, y);
+    const bool is_x = both == x;
+    const bool is_y = both == y;
+    if (node) {
+      ((*node).*children)[i] = std::move(both);
+    } else if (!(keep_a && is_x) && !(keep_b && is_y)) {
+      node = Reference<Node>(new Node());
+      Children& merged = (*node).*children;
+      merged = left;
+      merged.resize(count);
+      if (!keep_a) std::copy_n(right.begin(), std::min(i, right.size()), merged.begin());
+      merged[i] = std::move(both);
+    }
+    keep_a = keep_a && is_x;
+    keep_b = keep_b && is_y;
   }
-  if (keep_a) return a;
-  if (keep_b) return b;
-  Reference<Node> node(new Node());
-  (*node).*children = std::move(merged);
-  return node;
+  if (node) return node;
+  return keep_a ? a : b;
 }
 
 Reference<RankKnowledge> join(const Reference<RankKnowledge>& a,
@@ -67,9 +78,19 @@ const std::uint32_t* find(const KnowledgeRef& known, int rank, int core) {
   return leaf ? leaf->epochs.data() + core % kGroupCores * kClockLanes : nullptr;
 }
 
+// Is `other` in there for sure? Whoever knows the epoch at which it was published knows it.
+bool covers(const KnowledgeRef& known, const KnowledgeRef& other) {
+  if (!other || known == other) return true;
+  if (!known || other->epoch == 0) return false;
+  const std::uint32_t* lanes = find(known, other->publisher.rank, other->publisher.core);
+  return lanes != nullptr && lanes[other->publisher.lane] >= other->epoch;
+}
+
 }  // namespace
 
 KnowledgeRef join(const KnowledgeRef& a, const KnowledgeRef& b) {
+  if (covers(a, b)) return a;
+  if (covers(b, a)) return b;
   return join_nodes(a, b, &Knowledge::ranks);
 }
 
@@ -102,37 +123,74 @@ bool knows(const KnowledgeRef& known, const Agent& agent, std::uint32_t epoch) {
 }
 
 bool Clock::knows(const Agent& agent, std::uint32_t epoch) const {
-  if (agent.rank == rank_ && agent.core == core_) return own_[agent.lane] >= epoch;
+  if (agent.rank == agent_.rank && agent.core == agent_.core) return own_[agent.lane] >= epoch;
   return check::knows(known_, agent, epoch);
 }
 
+bool Clock::covers(const Clock& other) const {
+  bool all = true;
+  for (int lane = 0; lane < kClockLanes; ++lane) {
+    all &= learned_by_[lane] >= other.learned_by_[lane];
+  }
+  return all;
+}
+
 void Clock::join_same(const Clock& other) {
-  for (int lane = 0; lane < kClockLanes; ++lane) own_[lane] = std::max(own_[lane], other.own_[lane]);
-  known_ = join(known_, other.known_);
+  for (int lane = 0; lane < kClockLanes; ++lane)
+    own_[lane] = std::max(own_[lane], other.own_[lane]);
+  if (covers(other)) return;
+  known_ = other.covers(*this) ? other.known_ : join(known_, other.known_);
+  for (int lane = 0; lane < kClockLanes; ++lane) {
+    learned_by_[lane] = std::max(learned_by_[lane], other.learned_by_[lane]);
+  }
+  learned_ = true;
+}
+
+void Clock::follow_same(const Clock& later) {
+  for (int lane = 0; lane < kClockLanes; ++lane)
+    own_[lane] = std::max(own_[lane], later.own_[lane]);
+  known_ = later.known_;
+  learned_by_ = later.learned_by_;
 }
 
 void Clock::join_other(const KnowledgeRef& published) {
-  known_ = join(known_, published);
-  if (const std::uint32_t* lanes = find(published, rank_, core_)) {
-    for (int lane = 0; lane < kClockLanes; ++lane) own_[lane] = std::max(own_[lane], lanes[lane]);
+  if (!published || (published->epoch > 0 && knows(published->publisher, published->epoch))) return;
+  const std::uint32_t* lanes = find(published, agent_.rank, agent_.core);
+  const bool covered = lanes != nullptr && !learned_ && lanes[agent_.lane] >= settled_;
+  KnowledgeRef both = covered ? published : join(known_, published);
+  if (!(both == known_)) {
+    known_ = std::move(both);
+    ++learned_by_[agent_.lane];
+    learned_ = true;
   }
+  if (lanes == nullptr) return;
+  for (int lane = 0; lane < kClockLanes; ++lane) own_[lane] = std::max(own_[lane], lanes[lane]);
 }
 
-KnowledgeRef Clock::publish() const {
-  const std::uint32_t* lanes = find(known_, rank_, core_);
+void Clock::settle(std::uint32_t epoch) {
+  if (!learned_) return;
+  settled_ = epoch;
+  learned_ = false;
+}
+
+KnowledgeRef Clock::publish(std::uint32_t epoch) const {
+  const std::uint32_t* lanes = find(known_, agent_.rank, agent_.core);
   if (lanes != nullptr && std::equal(own_.begin(), own_.end(), lanes)) return known_;
   KnowledgeRef root(new Knowledge());
   if (known_) root->ranks = known_->ranks;
-  if (root->ranks.size() <= static_cast<std::size_t>(rank_)) root->ranks.resize(rank_ + 1);
+  root->publisher = agent_;
+  root->epoch = epoch;
+  const auto rank = static_cast<std::size_t>(agent_.rank);
+  if (root->ranks.size() <= rank) root->ranks.resize(rank + 1);
   Reference<RankKnowledge> in_rank(new RankKnowledge());
-  if (root->ranks[rank_]) in_rank->groups = root->ranks[rank_]->groups;
-  const int group = core_ / kGroupCores;
-  if (in_rank->groups.size() <= static_cast<std::size_t>(group)) in_rank->groups.resize(group + 1);
+  if (root->ranks[rank]) in_rank->groups = root->ranks[rank]->groups;
+  const auto group = static_cast<std::size_t>(agent_.core / kGroupCores);
+  if (in_rank->groups.size() <= group) in_rank->groups.resize(group + 1);
   Reference<Leaf> leaf(new Leaf());
   if (in_rank->groups[group]) leaf->epochs = in_rank->groups[group]->epochs;
-  std::ranges::copy(own_, leaf->epochs.begin() + core_ % kGroupCores * kClockLanes);
+  std::ranges::copy(own_, leaf->epochs.begin() + agent_.core % kGroupCores * kClockLanes);
   in_rank->groups[group] = std::move(leaf);
-  root->ranks[rank_] = std::move(in_rank);
+  root->ranks[rank] = std::move(in_rank);
   return root;
 }
 

@@ -8,7 +8,6 @@
 
 namespace tandem::check {
 
-// The code, the kind of object (its name without numbers) and the call sites.
 std::string Findings::signature(const Finding& finding) {
   std::string text(to_string(finding.code));
   for (char c : finding.object) {

@@ -18,10 +18,10 @@ class Findings {
   bool has(FindingCode code) const;
   // In the order in which they were first seen.
   std::vector<Finding> list() const;
-
- private:
+  // Equal for findings that are folded: the code, the kind of object and the call sites.
   static std::string signature(const Finding& finding);
 
+ private:
   std::map<std::string, Finding> by_signature_;
   std::vector<std::string> order_;
 };

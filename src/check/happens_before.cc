@@ -9,10 +9,9 @@
 namespace tandem::check {
 namespace {
 
-constexpr int kReadEnd = 0;   // lanes of a channel's queue
+constexpr int kReadEnd = 0;  // lanes of a channel's queue
 constexpr int kWriteEnd = 1;
 constexpr int kFlagLimit = 15;
-constexpr std::size_t kSlotHistory = 8;  // stores and waits of a slot that can still matter
 
 std::uint64_t mix(std::uint64_t x) {
   x ^= x >> 33;
@@ -20,10 +19,6 @@ std::uint64_t mix(std::uint64_t x) {
   x ^= x >> 33;
   x *= 0xC4CEB9FE1A85EC53u;
   return x ^ (x >> 33);
-}
-
-int slot_number(EpochSlot slot) {
-  return (slot.kind == EpochSlot::Kind::arrived ? 0 : kRanksMax) + slot.index;
 }
 
 }  // namespace
@@ -39,11 +34,13 @@ void HappensBefore::attach(sim::Machine& machine) {
   cores_.resize(machine.cores().size());
   flags_.resize(machine.cores().size());
   rank_end_.resize(machine.ranks());
+  shadows_.resize(machine.ranks() * kBufferCount + machine.cores().size() * kLocalMemories);
   channels_of_rank_.assign(machine.ranks(), 0);
   for (const auto& core : machine.cores()) {
-    for (LaneState& lane : cores_[core->index].lanes) {
-      lane.start.bind(core->rank, core_number(*core));
-      lane.ended.bind(core->rank, core_number(*core));
+    for (int lane = 0; lane < sim::kLanes; ++lane) {
+      LaneState& state = cores_[core->index].lanes[lane];
+      state.start.bind(agent_of(*core, lane));
+      state.ended.bind(agent_of(*core, lane));
     }
   }
 }
@@ -63,8 +60,7 @@ Agent HappensBefore::agent_from(std::uint32_t number) const {
 }
 
 bool HappensBefore::serial(sim::Lane lane) const {
-  return lane == sim::Lane::m ||
-         (lane == sim::Lane::v && machine_->program().profile.serial_v);
+  return lane == sim::Lane::m || (lane == sim::Lane::v && machine_->program().profile.serial_v);
 }
 
 HappensBefore::ChannelState& HappensBefore::channel_state(int channel) {
@@ -73,8 +69,12 @@ HappensBefore::ChannelState& HappensBefore::channel_state(int channel) {
   if (!state) {
     const sim::SimCore& core = *machine_->cores()[machine_->channels()[channel]->core];
     state = std::make_unique<ChannelState>();
-    state->home = 2 * machine_->blocks() + channels_of_rank_[core.rank]++;
-    state->clock.bind(core.rank, state->home);
+    // Numbers in order of first use keep clocks small; hashes must not depend on that order.
+    const int peer = machine_->channels()[channel]->peer;
+    const int place =
+        hash_ == Hash::on ? core.block * machine_->ranks() + peer : channels_of_rank_[core.rank]++;
+    state->home = 2 * machine_->blocks() + place;
+    state->clock.bind({core.rank, state->home, kWriteEnd});
   }
   return *state;
 }
@@ -82,13 +82,34 @@ HappensBefore::ChannelState& HappensBefore::channel_state(int channel) {
 void HappensBefore::launch_begins(int rank, int /*launch*/) {
   for (int block = 0; block < machine_->blocks(); ++block) {
     for (bool vector : {false, true}) {
-      cores_[machine_->core_of(rank, block, vector).index].scalar().join_other(rank_end_[rank]);
+      CoreState& core = cores_[machine_->core_of(rank, block, vector).index];
+      core.scalar().join_other(rank_end_[rank]);
+      core.advance_scalar();
     }
   }
-  // What this launch does not write must not be read: C, and staging.
+  // What this launch does not write must not be read.
   for (Buffer buffer : {Buffer::c, Buffer::staging}) {
     shadow({sim::Object::Kind::buffer, rank, static_cast<int>(buffer)}).poison();
   }
+  poison_old(rank);
+}
+
+// A peer that is ahead may have written into the window for this launch already; what this rank
+// knew when its launch before ended is from that one.
+void HappensBefore::poison_old(int rank) {
+  if (!rank_end_[rank]) return;
+  const auto poison = [&](std::size_t place) {
+    if (shadows_[place] == nullptr) return;
+    shadows_[place]->poison_if([&](const Stamp& write) {
+      return write.agent != kNobody && knows(rank_end_[rank], agent_from(write.agent), write.epoch);
+    });
+  };
+  for (Buffer window : {Buffer::window_data, Buffer::window_scale}) {
+    poison(static_cast<std::size_t>(rank) * kBufferCount + static_cast<std::size_t>(window));
+  }
+  const auto buffers = static_cast<std::size_t>(machine_->ranks()) * kBufferCount;
+  const auto memories = static_cast<std::size_t>(2 * machine_->blocks()) * kLocalMemories;
+  for (std::size_t i = 0; i < memories; ++i) poison(buffers + rank * memories + i);
 }
 
 void HappensBefore::launch_ends(int rank, int launch) {
@@ -125,9 +146,8 @@ void HappensBefore::issue(sim::Op& op) {
   CoreState& core = cores_[op.core];
   Clock& scalar = core.scalar();
   if (op.channel >= 0) {
-    record.post = ++core.lanes[0].epoch;
-    scalar.set_own(0, record.post);
-    record.published = scalar.publish();
+    record.post = core.advance_scalar();
+    record.published = scalar.publish(record.post);
     return;
   }
   record.issue = scalar;
@@ -138,7 +158,7 @@ void HappensBefore::begin(sim::Op& op) {
   const sim::SimCore& core = *machine_->cores()[op.core];
   if (op.channel >= 0) {
     ChannelState& channel = channel_state(op.channel);
-    channel.clock.join_other(record.published);
+    channel.clock.follow_other(record.published);  // posts of one core: each knows what came before
     const std::uint32_t epoch = ++channel.epoch;
     const Agent reader{core.rank, channel.home, kReadEnd};
     const Agent writer{core.rank, channel.home, kWriteEnd};
@@ -155,6 +175,7 @@ void HappensBefore::begin(sim::Op& op) {
   lane.start.join_same(record.issue);
   if (serial(op.lane) || op.kind == sim::OpKind::pipe_barrier) lane.start.join_same(lane.ended);
   const std::uint32_t epoch = ++lane.epoch;
+  lane.start.settle(epoch);
   const Agent agent = agent_of(core, static_cast<int>(op.lane));
   check_accesses(op, lane.start, number(agent), epoch, 0, true, true);
   hash_op(op, lane.start, epoch);
@@ -169,7 +190,7 @@ void HappensBefore::end(sim::Op& op) {
     return;
   }
   LaneState& lane = cores_[op.core].lanes[static_cast<int>(op.lane)];
-  lane.ended.join_same(lane.start);
+  lane.ended.follow_same(lane.start);  // nobody else tells it anything
   lane.ended.set_own(static_cast<int>(op.lane), lane.epoch);
 }
 
@@ -177,6 +198,7 @@ void HappensBefore::set(sim::Op& op, sim::Token& token) {
   LaneState& lane = cores_[op.core].lanes[static_cast<int>(op.lane)];
   TokenState& state = tokens_[token.id];
   state.clock = lane.ended;
+  state.epoch = lane.epoch;
   if (op.kind != sim::OpKind::set_flag) return;
   const sim::SimCore& core = *machine_->cores()[op.core];
   sim::SimCore& to = machine_->core_of(core.rank, core.block, !core.vector);
@@ -209,9 +231,8 @@ void HappensBefore::check_overflow(sim::SimCore& to, int id, const Clock& setter
   Finding finding;
   finding.code = FindingCode::flag_overflow;
   finding.object = cat("flag ", id, " of ", to.name());
-  finding.sides.push_back(
-      side_of(number(agent_of(*machine_->cores()[op.core], static_cast<int>(op.lane))),
-              describe(op)));
+  finding.sides.push_back(side_of(
+      number(agent_of(*machine_->cores()[op.core], static_cast<int>(op.lane))), describe(op)));
   finding.detail = cat("possible: in some schedule ", backlog,
                        " sets come before a wait takes one; the counter ends at ", kFlagLimit);
   findings_.add(finding);
@@ -226,12 +247,11 @@ void HappensBefore::take(sim::SimCore& core, sim::Op* op, const sim::Token& toke
   if (!state.merged && state.clock.same_home(taker.start)) {
     taker.start.join_same(state.clock);
   } else {
-    if (!state.published) state.published = state.clock.publish();
+    if (!state.published) state.published = state.clock.publish(state.epoch);
     taker.start.join_other(state.published);
   }
   if (op == nullptr) {
-    ++taker.epoch;
-    taker.start.set_own(0, taker.epoch);
+    cores_[core.index].advance_scalar();
   }
   const bool is_flag = op == nullptr || op->kind == sim::OpKind::gate;
   if (is_flag && !token.sync) {
@@ -252,7 +272,7 @@ void HappensBefore::merge(sim::Token& whole, const sim::Token& part) {
   TokenState& state = tokens_[whole.id];
   state.merged = true;
   state.shares = whole.shares;
-  state.published = join(state.published, found->second.clock.publish());
+  state.published = join(state.published, found->second.clock.publish(found->second.epoch));
   tokens_.erase(part.id);
 }
 
@@ -261,93 +281,28 @@ void HappensBefore::idle(sim::SimCore& core) {
   for (int lane = 1; lane < sim::kLanes; ++lane) {
     state.scalar().join_same(state.lanes[lane].ended);
   }
+  state.advance_scalar();
 }
 
 void HappensBefore::drained(sim::SimCore& core, sim::SimChannel& channel) {
   const int index = core.channels.at(channel.peer);
   ChannelState& state = channel_state(index);
+  CoreState& taker = cores_[core.index];
   if (machine_->program().profile.drain_is_remote) {
-    cores_[core.index].scalar().join_other(state.clock.publish());
-    return;
-  }
-  Clock local = state.clock;
-  local.set_own(kWriteEnd, 0);
-  cores_[core.index].scalar().join_other(local.publish());
-}
-
-void HappensBefore::store_epoch(sim::SimCore& core, sim::Op* notify, sim::Token& token) {
-  TokenState& state = tokens_[token.id];
-  if (notify != nullptr) {
-    state.clock = channel_state(notify->channel).clock;
+    taker.scalar().join_other(state.clock.publish(state.epoch));
   } else {
-    LaneState& scalar = cores_[core.index].lanes[0];
-    scalar.start.set_own(0, ++scalar.epoch);
-    state.clock = scalar.start;
+    Clock local = state.clock;
+    local.set_own(kWriteEnd, 0);
+    taker.scalar().join_other(local.publish());
   }
-  state.published = state.clock.publish();
-}
-
-void HappensBefore::epoch_arrives(int rank, EpochSlot slot, std::uint64_t value,
-                                  const sim::Token& token) {
-  SlotState& state = slots_[{rank, slot_number(slot)}];
-  SlotStore store{value, token.core, tokens_.at(token.id).published, token.site};
-  tokens_.erase(token.id);
-  for (const SlotWait& wait : state.waits) {
-    // It could have come before that wait, and satisfied it in the other's place.
-    if (wait.writer == store.writer || wait.want > value) continue;
-    const sim::SimCore& core = *machine_->cores()[wait.core];
-    if (knows(store.published, agent_of(core, 0), wait.epoch)) continue;
-    report_merged(rank, slot, store, store);
-  }
-  state.stores.push_back(std::move(store));
-  if (state.stores.size() > kSlotHistory) state.stores.erase(state.stores.begin());
-}
-
-void HappensBefore::take_epoch(sim::SimCore& core, EpochSlot slot, std::uint64_t value,
-                               Site /*site*/) {
-  SlotState& state = slots_[{core.rank, slot_number(slot)}];
-  LaneState& scalar = cores_[core.index].lanes[0];
-  const SlotStore* guaranteed = nullptr;
-  bool ambiguous = false;
-  for (const SlotStore& store : state.stores) {
-    if (static_cast<std::int64_t>(store.value - value) < 0) continue;
-    if (guaranteed == nullptr) {
-      guaranteed = &store;
-    } else if (store.writer != guaranteed->writer) {
-      ambiguous = true;
-      report_merged(core.rank, slot, *guaranteed, store);
-    }
-  }
-  scalar.start.set_own(0, ++scalar.epoch);
-  if (guaranteed == nullptr) return;
-  if (!ambiguous) scalar.start.join_other(guaranteed->published);
-  state.waits.push_back({value, core.index, scalar.epoch, guaranteed->writer});
-  if (state.waits.size() > kSlotHistory) state.waits.erase(state.waits.begin());
-}
-
-void HappensBefore::report_merged(int rank, EpochSlot slot, const SlotStore& one,
-                                  const SlotStore& other) {
-  confluence_.doubt("C3: several cores store into one barrier word");
-  Finding finding;
-  finding.code = FindingCode::barrier_merged;
-  finding.object = cat("barrier word ", slot.kind == EpochSlot::Kind::arrived ? "of peer " : "of job ",
-                       slot.index, " on rank ", rank);
-  for (const SlotStore* store : {&one, &other}) {
-    const sim::SimCore& core = *machine_->cores()[store->writer];
-    finding.sides.push_back({core.rank, core.name(), "S", "store_epoch", store->site,
-                             machine_->launch_of(core.rank)});
-    if (&one == &other) break;
-  }
-  finding.detail =
-      "several cores store into it: a wait may be satisfied by a core whose transfers are not the "
-      "ones waited for; give each peer a word of its own";
-  findings_.add(finding);
+  taker.advance_scalar();
 }
 
 void HappensBefore::hash_op(const sim::Op& op, const Clock& clock, std::uint32_t epoch) {
   if (hash_ == Hash::off) return;
   std::uint64_t hash = mix(static_cast<std::uint64_t>(op.core) * 8 + static_cast<int>(op.lane));
-  hash = mix(hash ^ static_cast<std::uint64_t>(op.channel + 1) << 32 ^ epoch);
+  const int peer = op.channel >= 0 ? machine_->channels()[op.channel]->peer : -1;
+  hash = mix(hash ^ static_cast<std::uint64_t>(peer + 1) << 32 ^ epoch);
   hash = mix(hash ^ static_cast<std::uint64_t>(op.kind) << 8);
   hash = mix(hash ^ clock.digest());
   relation_hash_ += hash;  // addition: the order of the run does not matter
@@ -355,7 +310,7 @@ void HappensBefore::hash_op(const sim::Op& op, const Clock& clock, std::uint32_t
 
 std::size_t HappensBefore::shadow_segments() const {
   std::size_t count = 0;
-  for (const auto& [key, buffer] : shadows_) count += buffer->segment_count();
+  for (const auto& buffer : shadows_) count += buffer ? buffer->segment_count() : 0;
   return count;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of the happens-before observer that looks at memory.
 #include <algorithm>
+#include <utility>
 
 #include "base/strings.h"
 #include "check/happens_before.h"
@@ -21,13 +22,13 @@ class AccessCheck final : public ShadowListener {
     return clock_.knows(owner_.agent_from(earlier.agent), earlier.epoch);
   }
 
-  void conflict(const Stamp& earlier, bool earlier_writes, bool earlier_atomic,
-                std::int64_t first, std::int64_t end) override {
+  void conflict(const Stamp& earlier, Earlier what, std::int64_t first, std::int64_t end) override {
     Finding finding;
-    finding.code = classify(earlier, earlier_writes, earlier_atomic);
+    finding.code = classify(earlier, what);
     finding.object = cat(owner_.object_name(access_->object), "@", first, "+", end - first);
     finding.sides = {owner_.side_of(earlier.agent, earlier.what), owner_.side_of(agent_, what_)};
-    finding.detail = explain(earlier, finding.code);
+    if (what == Earlier::read_of_nothing) std::swap(finding.sides[0], finding.sides[1]);
+    finding.detail = explain(earlier, what, finding);
     owner_.findings_.add(finding);
   }
 
@@ -53,12 +54,15 @@ class AccessCheck final : public ShadowListener {
     return false;
   }
 
-  FindingCode classify(const Stamp& earlier, bool earlier_writes, bool earlier_atomic) const {
+  FindingCode classify(const Stamp& earlier, Earlier what) const {
+    const bool earlier_writes = what == Earlier::write || what == Earlier::atomic;
     const bool new_writes = access_->kind != sim::AccessKind::read;
     const bool new_atomic = access_->kind == sim::AccessKind::atomic;
-    if (earlier_writes && earlier_atomic != new_atomic && new_writes) {
+    if (earlier_writes && (what == Earlier::atomic) != new_atomic && new_writes) {
       return FindingCode::atomic_mix;
     }
+    // The run let the read go first, and it found nothing: it was meant to come second.
+    if (what == Earlier::read_of_nothing && earlier.agent != agent_) return FindingCode::race_raw;
     if (posted_before(earlier)) {
       return earlier_writes ? FindingCode::race_inflight_dst : FindingCode::race_inflight_src;
     }
@@ -67,25 +71,28 @@ class AccessCheck final : public ShadowListener {
     return new_writes ? FindingCode::race_waw : FindingCode::race_raw;
   }
 
-  std::string explain(const Stamp& earlier, FindingCode code) const {
-    const FindingSide before = owner_.side_of(earlier.agent, earlier.what);
-    const FindingSide after = owner_.side_of(agent_, what_);
+  std::string explain(const Stamp& earlier, Earlier what, const Finding& finding) const {
+    const FindingSide& before = finding.sides[0];
+    const FindingSide& after = finding.sides[1];
     const std::string edge = cat("missing: end of ", before.verb, " on rank ", before.rank, " ",
                                  before.core, " ", before.pipe, " before ", after.verb, " on rank ",
                                  after.rank, " ", after.core, " ", after.pipe);
-    switch (code) {
-      case FindingCode::race_inflight_dst:
-        return edge + "; the transfer was posted before, its completion was not waited for";
-      case FindingCode::race_inflight_src:
-        return edge + "; the source is reused while the transfer may still read it";
-      case FindingCode::race_intrapipe:
-        return edge + "; operations of one pipe start in order, the next may start before the "
-                      "previous has ended";
-      case FindingCode::atomic_mix:
-        return edge + "; plain and atomic stores to one place must be ordered";
-      default:
-        return edge + nearest(earlier);
+    if (finding.code == FindingCode::race_inflight_dst) {
+      return edge + "; the transfer was posted before, its completion was not waited for";
     }
+    if (finding.code == FindingCode::race_inflight_src) {
+      return edge + "; the source is reused while the transfer may still read it";
+    }
+    if (finding.code == FindingCode::race_intrapipe) {
+      return edge +
+             "; operations of one pipe start in order, the next may start before the "
+             "previous has ended";
+    }
+    if (finding.code == FindingCode::atomic_mix) {
+      return edge + "; plain and atomic stores to one place must be ordered";
+    }
+    if (what == Earlier::read_of_nothing) return edge + "; in this run the read found nothing";
+    return edge + nearest(earlier);
   }
 
   // A pipe that the new access does know something of on the other core: the synchronisation
@@ -125,9 +132,16 @@ void HappensBefore::check_accesses(sim::Op& op, const Clock& clock, std::uint32_
 }
 
 ShadowBuffer& HappensBefore::shadow(const sim::Object& object) {
-  auto& buffer = shadows_[{static_cast<int>(object.kind), object.owner, object.index}];
+  std::size_t place = object.owner * kBufferCount + object.index;
+  if (object.kind != sim::Object::Kind::buffer) {
+    const int memory = object.kind == sim::Object::Kind::ub        ? 0
+                       : object.kind == sim::Object::Kind::l1_slot ? 1 + object.index
+                                                                   : 3 + object.index;
+    place = machine_->ranks() * kBufferCount + object.owner * kLocalMemories + memory;
+  }
+  auto& buffer = shadows_[place];
   if (buffer) return *buffer;
-  std::int64_t bytes = std::int64_t{1} << 32;  // local memories: pages come as they are touched
+  std::int64_t bytes = 0;
   bool initialised = false;
   switch (object.kind) {
     case sim::Object::Kind::buffer: {
@@ -141,7 +155,7 @@ ShadowBuffer& HappensBefore::shadow(const sim::Object& object) {
       break;
     case sim::Object::Kind::l1_slot:
     case sim::Object::Kind::l0c_half:
-      bytes = std::int64_t{1} << 26;
+      bytes = std::int64_t{1} << 32;  // pages come as they are touched
       break;
   }
   buffer = std::make_unique<ShadowBuffer>(bytes, initialised);
@@ -150,11 +164,16 @@ ShadowBuffer& HappensBefore::shadow(const sim::Object& object) {
 
 std::uint32_t HappensBefore::describe(const sim::Op& op) {
   const int launch = machine_->launch_of(machine_->cores()[op.core]->rank);
-  const auto [found, fresh] = what_index_.emplace(
-      std::tuple{op.site.file, op.site.line, static_cast<int>(op.kind), launch},
-      static_cast<std::uint32_t>(whats_.size()));
-  if (fresh) whats_.push_back({op.site, op.kind, launch});
-  return found->second;
+  const std::uint64_t key = static_cast<std::uint64_t>(op.site.line) << 32 ^
+                            static_cast<std::uint64_t>(launch) << 8 ^
+                            static_cast<std::uint64_t>(op.kind);
+  std::vector<std::uint32_t>& alike = what_index_[key];  // they differ in their files
+  for (std::uint32_t what : alike) {
+    if (whats_[what].site.file == op.site.file) return what;
+  }
+  alike.push_back(static_cast<std::uint32_t>(whats_.size()));
+  whats_.push_back({op.site, op.kind, launch});
+  return alike.back();
 }
 
 std::string HappensBefore::object_name(const sim::Object& object) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/run.h"
 
+#include "check/layout.h"
 #include "check/wait_graph.h"
 
 namespace tandem::check {
@@ -8,6 +9,7 @@ namespace tandem::check {
 RunReport run_checked(const sim::Program& program, sim::Schedule* schedule,
                       HappensBefore::Hash hash, const std::vector<sim::Observer*>& more) {
   Findings findings;
+  check_layout(program, findings);
   HappensBefore order(findings, hash);
   WaitGraph waits(findings);
   std::vector<sim::Observer*> observers{&order, &waits};

@@ -13,12 +13,12 @@
 namespace tandem::check {
 
 struct RunReport {
-  bool finished = false;               // false: it got stuck, see the deadlock finding
-  std::vector<Finding> findings;       // folded, in the order in which they were first seen
-  std::vector<std::string> doubts;     // why this run does not speak for all schedules
+  bool finished = false;            // false: it got stuck, see the deadlock finding
+  std::vector<Finding> findings;    // folded, in the order in which they were first seen
+  std::vector<std::string> doubts;  // why this run does not speak for all schedules
   std::uint64_t steps = 0;
   std::uint64_t ops = 0;
-  std::uint64_t relation_hash = 0;     // of the happens-before relation, if asked for
+  std::uint64_t relation_hash = 0;  // of the happens-before relation, if asked for
   std::size_t shadow_segments = 0;
 
   bool clean() const { return finished && findings.empty(); }

@@ -9,7 +9,8 @@ namespace tandem::check {
 namespace {
 
 bool same(const Stamp& a, const Stamp& b) {
-  return a.agent == b.agent && a.epoch == b.epoch && a.what == b.what;
+  return a.agent == b.agent && a.epoch == b.epoch && a.what == b.what &&
+         a.of_nothing == b.of_nothing;
 }
 
 bool mergeable(const Segment& a, const Segment& b) {
@@ -20,10 +21,9 @@ bool mergeable(const Segment& a, const Segment& b) {
 }  // namespace
 
 ShadowBuffer::ShadowBuffer(std::int64_t bytes, bool initialised)
-    : bytes_(bytes), initialised_(initialised), pages_(ceil_div(bytes, kPageBytes)) {}
+    : bytes_(bytes), initialised_(initialised) {}
 
-void ShadowBuffer::access(const sim::Access& range, const Stamp& stamp,
-                          ShadowListener& listener) {
+void ShadowBuffer::access(const sim::Access& range, const Stamp& stamp, ShadowListener& listener) {
   if (range.rows == 1 || range.pitch == range.row_bytes) {
     touch(range.offset, range.offset + range.rows * range.row_bytes, range.kind, stamp, listener);
     return;
@@ -38,6 +38,7 @@ void ShadowBuffer::touch(std::int64_t first, std::int64_t end, sim::AccessKind k
                          const Stamp& stamp, ShadowListener& listener) {
   while (first < end) {
     const std::int64_t page = first / kPageBytes;
+    if (page >= static_cast<std::int64_t>(pages_.size())) pages_.resize(page + 1);
     const std::int64_t stop = std::min(end, (page + 1) * kPageBytes);
     touch_page(pages_[page], first, stop, kind, stamp, listener);
     first = stop;
@@ -45,8 +46,7 @@ void ShadowBuffer::touch(std::int64_t first, std::int64_t end, sim::AccessKind k
 }
 
 void ShadowBuffer::touch_page(Page& page, std::int64_t first, std::int64_t end,
-                              sim::AccessKind kind, const Stamp& stamp,
-                              ShadowListener& listener) {
+                              sim::AccessKind kind, const Stamp& stamp, ShadowListener& listener) {
   if (page.empty()) {
     const std::int64_t start = first / kPageBytes * kPageBytes;
     page.push_back({start, std::min(bytes_, start + kPageBytes), initialised_, false, {}, {}});
@@ -93,17 +93,19 @@ void ShadowBuffer::apply(Segment& segment, sim::AccessKind kind, const Stamp& st
   // Atomic updates commute with each other; with everything else they must be ordered.
   if (segment.write.agent != kNobody && !(atomic && segment.atomic) &&
       !listener.ordered(segment.write)) {
-    listener.conflict(segment.write, true, segment.atomic, segment.first, segment.end);
+    listener.conflict(segment.write, segment.atomic ? Earlier::atomic : Earlier::write,
+                      segment.first, segment.end);
   }
   if (reads) {
-    std::erase_if(segment.readers,
-                  [&](const Stamp& reader) { return listener.ordered(reader); });
+    std::erase_if(segment.readers, [&](const Stamp& reader) { return listener.ordered(reader); });
     segment.readers.push_back(stamp);
+    segment.readers.back().of_nothing = !segment.initialised;
     return;
   }
   for (const Stamp& reader : segment.readers) {
     if (!listener.ordered(reader)) {
-      listener.conflict(reader, false, false, segment.first, segment.end);
+      listener.conflict(reader, reader.of_nothing ? Earlier::read_of_nothing : Earlier::read,
+                        segment.first, segment.end);
     }
   }
   segment.readers.clear();
@@ -120,6 +122,14 @@ void ShadowBuffer::poison() {
   }
 }
 
+void ShadowBuffer::poison_if(const std::function<bool(const Stamp& write)>& old) {
+  for (Page& page : pages_) {
+    for (Segment& segment : page) {
+      if (segment.initialised && old(segment.write)) segment.initialised = false;
+    }
+  }
+}
+
 std::pair<std::int64_t, std::int64_t> ShadowBuffer::first_gap() const {
   for (std::size_t i = 0; i < pages_.size(); ++i) {
     if (pages_[i].empty()) {
@@ -133,6 +143,8 @@ std::pair<std::int64_t, std::int64_t> ShadowBuffer::first_gap() const {
       if (!segment.initialised) return {segment.first, segment.end};
     }
   }
+  const std::int64_t known = static_cast<std::int64_t>(pages_.size()) * kPageBytes;
+  if (!initialised_ && known < bytes_) return {known, std::min(bytes_, known + kPageBytes)};
   return {-1, -1};
 }
 

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "sim/op.h"
@@ -19,6 +21,7 @@ struct Stamp {
   std::uint32_t epoch = 0;
   std::uint32_t what = 0;
   std::uint32_t post = 0;
+  bool of_nothing = false;  // it read what nobody had written
 };
 
 struct Segment {
@@ -30,13 +33,16 @@ struct Segment {
   std::vector<Stamp> readers;
 };
 
+// What an earlier access was; a read of nothing found memory that was not initialised.
+enum class Earlier : std::uint8_t { read, read_of_nothing, write, atomic };
+
 // Visits conflicts: `earlier` and the new access touch [first, end) without order.
 class ShadowListener {
  public:
   virtual ~ShadowListener() = default;
   virtual bool ordered(const Stamp& earlier) = 0;  // does the new access know it?
-  virtual void conflict(const Stamp& earlier, bool earlier_writes, bool earlier_atomic,
-                        std::int64_t first, std::int64_t end) = 0;
+  virtual void conflict(const Stamp& earlier, Earlier what, std::int64_t first,
+                        std::int64_t end) = 0;
   virtual void uninitialised(std::int64_t first, std::int64_t end) = 0;
 };
 
@@ -48,6 +54,8 @@ class ShadowBuffer {
   void access(const sim::Access& range, const Stamp& stamp, ShadowListener& listener);
   // Forgets that anything was written: what is read next must be written first.
   void poison();
+  // The same for what was written by accesses that are `old`.
+  void poison_if(const std::function<bool(const Stamp& write)>& old);
   // First interval that is not initialised, or {−1, −1}.
   std::pair<std::int64_t, std::int64_t> first_gap() const;
   std::size_t segment_count() const;
@@ -64,7 +72,7 @@ class ShadowBuffer {
 
   std::int64_t bytes_;
   bool initialised_;
-  std::vector<Page> pages_;
+  std::vector<Page> pages_;  // as far as they were touched
 };
 
 }  // namespace tandem::check

@@ -1,47 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/wait_graph.h"
 
-#include "base/strings.h"
+#include "check/waits/wait_report.h"
 
 namespace tandem::check {
-namespace {
 
-std::string describe(const sim::Machine& machine, const sim::SimCore& core) {
-  using Kind = sim::Blocked::Kind;
-  const sim::Blocked& blocked = core.blocked;
-  switch (blocked.kind) {
-    case Kind::none:
-      return "can run";
-    case Kind::queue:
-      return "a full queue";
-    case Kind::idle:
-      return "its own queues";
-    case Kind::flag:
-      return cat("flag ", blocked.id);
-    case Kind::drain:
-    case Kind::result:
-      return "a channel";
-    case Kind::epoch:
-      return cat("barrier word of ", blocked.slot.kind == EpochSlot::Kind::arrived ? "rank " : "job ",
-                 blocked.slot.index, ", expected ", blocked.value, ", is ",
-                 machine.epoch_word(core.rank, blocked.slot));
-  }
-  return "?";
+void WaitGraph::attach(sim::Machine& machine) {
+  machine_ = &machine;
+  history_.cores.assign(machine.cores().size(), {});
 }
 
-}  // namespace
+void WaitGraph::launch_begins(int rank, int /*launch*/) {
+  for (int block = 0; block < machine_->blocks(); ++block) {
+    for (bool vector : {false, true})
+      history_.cores[machine_->core_of(rank, block, vector).index] = {};
+  }
+}
+
+void WaitGraph::set(sim::Op& op, sim::Token& /*token*/) {
+  WaitHistory::Core& counts = history_.cores[op.core];
+  if (op.kind == sim::OpKind::set_flag) ++counts.sets[op.id & 15];
+  if (op.kind != sim::OpKind::set_sync) return;
+  ++counts.syncs;
+  counts.sync_site = op.site;
+}
+
+void WaitGraph::epoch_arrives(int rank, EpochSlot slot, std::uint64_t /*value*/,
+                              const sim::Token& token) {
+  history_.writers[{rank, word_of(slot)}] = token.core;
+}
 
 void WaitGraph::stuck() {
-  Finding finding;
-  finding.code = FindingCode::deadlock;
-  finding.object = "nothing can go on";
-  for (const auto& core : machine_->cores()) {
-    if (core->finished) continue;
-    finding.detail += cat(finding.detail.empty() ? "" : "\n  ", "rank ", core->rank, " ",
-                          core->name(), " S waits for ", describe(*machine_, *core), " at ",
-                          core->blocked.site.file, ":", core->blocked.site.line);
-  }
-  findings_.add(finding);
+  findings_.add(report_waits(survey_waits(history_, *machine_), *machine_));
 }
 
 }  // namespace tandem::check

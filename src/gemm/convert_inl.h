@@ -109,7 +109,7 @@ HWY_INLINE V32 round_to(V32 v) {
   return float_of(hn::ShiftLeft<16>(to_bf16(v)));
 }
 
-// Calls step(offset of a vector's elements) for whole vectors; the rest goes through copies.
+// Whole vectors are converted in place; what is left of a row goes through copies.
 template <typename T>
 HWY_INLINE void copy_elements(const T* from, std::int64_t count, T* to) {
   std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));

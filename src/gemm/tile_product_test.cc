@@ -195,6 +195,38 @@ TEST(TileProduct, PartsMaySplitTheRowsAnywhere) {
   }
 }
 
+// Products of −2^-286 round to −0: the sign survives where nothing else is added, so a k beyond the
+// end must not count as +0, and lane order's sum is added to +0.
+TEST(TileProduct, KeepsTheSignOfZero) {
+  for (SumOrder order : kOrders) {
+    for (std::int64_t k : {1, 15, 16, 17, 31, 33}) {
+      Operand a(ElementFormat::e5m2, 7, k, 0);
+      Operand b(ElementFormat::e5m2, 18, k, 0);
+      const auto tiny = [k](Operand& operand, std::uint8_t code) {
+        for (std::int64_t row = 0; row < operand.view().rows; ++row) {
+          for (std::int64_t i = 0; i < k; ++i) operand.code(row, i) = code;
+          for (std::int64_t group = 0; group < ceil_div(k, kGroup); ++group) {
+            operand.scale(row, group) = 0;
+          }
+        }
+      };
+      tiny(a, 0x81);
+      tiny(b, 0x01);
+      for (Start start : {Start::from_zero, Start::from_stored}) {
+        Results expected(7, 18);
+        expected.fill(start == Start::from_zero ? 0.0f : -0.0f);
+        accumulate_reference(a.view(), b.view(), order, expected.data(), expected.pitch());
+        for_each_target([&] {
+          Results results(7, 18);
+          results.fill(-0.0f);
+          multiply_tile(a.view(), b.view(), order, start, results);
+          ASSERT_TRUE(results.equals(expected)) << "k " << k;
+        });
+      }
+    }
+  }
+}
+
 // k = 0 gives +0; no rows or no columns write nothing.
 TEST(TileProduct, EmptyExtents) {
   for (SumOrder order : kOrders) {

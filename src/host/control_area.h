@@ -31,7 +31,7 @@ struct RankArea {
   EpochWord core[kRanksMax];                        // by the job that stored
   char text[kTextBytes];                            // what the rank tells the others at a meeting
   std::atomic<std::uint32_t> report_bytes;
-  char report[kTextBytes];                          // why it failed
+  char report[kTextBytes];  // why it failed
 };
 
 struct ControlArea {

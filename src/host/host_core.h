@@ -25,13 +25,13 @@ struct SyncPoint;
 // Why a fibre is suspended.
 struct Wait {
   enum class Kind { none, pause, turn, flag, epoch, sync } kind = Kind::none;
-  const int* flag = nullptr;                            // flag: ready when > 0
-  const std::atomic<std::uint64_t>* word = nullptr;     // epoch, sync: ready when it reached `want`
+  const int* flag = nullptr;                         // flag: ready when > 0
+  const std::atomic<std::uint64_t>* word = nullptr;  // epoch, sync: ready when it reached `want`
   std::uint64_t want = 0;
-  int id = 0;                                           // flag id, or peer or job of an epoch
-  bool from_peer = false;                               // an epoch stored by another rank
+  int id = 0;              // flag id, or peer or job of an epoch
+  bool from_peer = false;  // an epoch stored by another rank
   Site site;
-  Clock::time_point since{};                            // set when a worker first finds it waiting
+  Clock::time_point since{};  // set when a worker first finds it waiting
 
   bool ready() const;
 };
@@ -53,8 +53,8 @@ struct CoreState {
   int block;
   Fiber fiber;
   Wait wait;
-  std::array<int, 16> flags{};       // counts that the paired core set
-  std::uint64_t syncs = 0;           // sync_all calls so far
+  std::array<int, 16> flags{};  // counts that the paired core set
+  std::uint64_t syncs = 0;      // sync_all calls so far
 };
 
 class HostCube final : public CubeCore {

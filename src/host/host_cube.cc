@@ -89,16 +89,14 @@ void HostCube::matmul(int slot, int half, Accumulate accumulate, Site site) {
   };
   gemm::multiply(site_.row_cache(block()).rows, *site_.bindings().weights, loaded.b.segment,
                  loaded.b.columns.first, loaded.b.columns.count, site_.launch().numerics.order,
-                 accumulate == Accumulate::init ? gemm::Start::from_zero
-                                                : gemm::Start::from_stored,
+                 accumulate == Accumulate::init ? gemm::Start::from_zero : gemm::Start::from_stored,
                  {target.sums.data(), target.columns.count}, pause);
 }
 
 void HostCube::store(int half, std::span<const View> c, StoreMode mode, std::optional<View> bias,
                      Site) {
   const Half& source = halves_[half];
-  const float* addend =
-      bias ? reinterpret_cast<const float*>(site_.resolve(*bias)) : nullptr;
+  const float* addend = bias ? reinterpret_cast<const float*>(site_.resolve(*bias)) : nullptr;
   std::int64_t row = 0;
   for (const View& view : c) {
     const OutputType type = site_.launch().extents[static_cast<std::size_t>(view.buffer)].type;

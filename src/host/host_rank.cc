@@ -76,12 +76,15 @@ void HostRank::meet(std::string_view purpose) {
   const auto deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
   while (true) {
     const std::uint32_t seen = area().bell.load();
+    // Read before the others' places: whoever has left this meeting may break the world, and those
+    // who look later must still find that all had come.
+    const bool broken = control_.poison.load() != 0;
     bool all = true;
     for (int peer = 0; peer < ranks(); ++peer) {
       all = all && control_.ranks[peer].meetings.load() >= meeting;
     }
     if (all) return;
-    check_poison();
+    if (broken) check_poison();
     if (Clock::now() >= deadline) report_missing(purpose, meeting);
     sleep_on(area(), seen, kSlice);
   }
@@ -93,8 +96,8 @@ void HostRank::report_missing(std::string_view purpose, std::uint64_t meeting) {
     if (control_.ranks[peer].meetings.load() >= meeting) continue;
     missing += (missing.empty() ? "" : ", ") + describe_peer(peer);
   }
-  const std::string report = cat("rank ", rank_, ": waited ", options_.timeout_ms, " ms at ",
-                                 purpose, " for: ", missing);
+  const std::string report =
+      cat("rank ", rank_, ": waited ", options_.timeout_ms, " ms at ", purpose, " for: ", missing);
   poison(report);
   throw Error(ErrorKind::timeout, report);
 }
@@ -117,9 +120,8 @@ Windows HostRank::allocate_windows(std::int64_t bytes) {
   } catch (const Error& failure) {
     error = failure.what();
   }
-  const auto texts = exchange("window allocation", error.empty()
-                                                       ? cat(own.offset, " ", own.bytes)
-                                                       : "!" + error);
+  const auto texts =
+      exchange("window allocation", error.empty() ? cat(own.offset, " ", own.bytes) : "!" + error);
   std::string errors;
   Windows windows;
   for (const std::string& text : texts) {
@@ -153,6 +155,8 @@ void HostRank::free_windows(const Windows& windows) {
   for (int owner = 0; owner < static_cast<int>(windows.addresses.size()); ++owner) {
     transport_.unmap(owner, windows.addresses[owner], windows.ranges[owner]);
   }
+  // In a broken world a peer may be in the middle of a write; the transport frees the rest.
+  if (control_.poison.load() != 0) return;
   if (!windows.ranges.empty()) transport_.release(rank_, windows.ranges[rank_]);
 }
 

@@ -19,8 +19,8 @@ struct HostOptions {
 
 // The windows of all ranks, as this rank sees them.
 struct Windows {
-  std::vector<WindowRange> ranges;     // [owner]
-  std::vector<std::byte*> addresses;   // [owner]
+  std::vector<WindowRange> ranges;    // [owner]
+  std::vector<std::byte*> addresses;  // [owner]
 };
 
 // Marks the world as broken by `rank`, with the reason, and wakes everybody. The first rank to

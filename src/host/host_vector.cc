@@ -38,9 +38,8 @@ Channel& HostVector::channel(int peer) {
 std::byte* HostVector::ub(const UbTensor& tensor, std::int64_t row) {
   if (ub_.empty()) ub_.resize(site_.launch().ub_bytes);
   const std::int64_t end = tensor.offset + tensor.rows * tensor.pitch;
-  TANDEM_CHECK(end <= site_.launch().ub_bytes,
-               cat("UB tensor at ", tensor.offset, " ends at ", end, " of ",
-                   site_.launch().ub_bytes, " bytes"));
+  TANDEM_CHECK(end <= site_.launch().ub_bytes, cat("UB tensor at ", tensor.offset, " ends at ", end,
+                                                   " of ", site_.launch().ub_bytes, " bytes"));
   return ub_.data() + tensor.offset + row * tensor.pitch;
 }
 
@@ -57,8 +56,7 @@ const HostVector::Alias& HostVector::alias_of(std::int64_t offset) const {
   TANDEM_CHECK(false, cat("UB tensor at ", offset, " was never loaded"));
 }
 
-void HostVector::accumulate(UbTensor sum, UbTensor, UbTensor source, Accumulate accumulate,
-                            Site) {
+void HostVector::accumulate(UbTensor sum, UbTensor, UbTensor source, Accumulate accumulate, Site) {
   const Alias* alias = &alias_of(source.offset);
   std::int64_t first = 0;  // row of `source` where the alias begins
   for (std::int64_t row = 0; row < source.rows; ++row) {

@@ -25,19 +25,18 @@ std::string describe_wait(const CoreState& core, int rank, HostRank& world) {
       what = cat("flag ", wait.id, " of its block, is 0");
       break;
     case Wait::Kind::epoch:
-      what = wait.from_peer
-                 ? cat("the barrier word of rank ", wait.id, ", expected ", wait.want, ", is ",
-                       wait.word->load())
-                 : cat("the barrier word of job ", wait.id, ", expected ", wait.want, ", is ",
-                       wait.word->load());
+      what = wait.from_peer ? cat("the barrier word of rank ", wait.id, ", expected ", wait.want,
+                                  ", is ", wait.word->load())
+                            : cat("the barrier word of job ", wait.id, ", expected ", wait.want,
+                                  ", is ", wait.word->load());
       if (wait.from_peer) peer = "; " + world.describe_peer(wait.id);
       break;
     case Wait::Kind::sync:
       what = cat("sync_all number ", wait.want, " of its kind");
       break;
   }
-  const auto waited = wait.since == Clock::time_point{} ? Clock::duration{0}
-                                                        : Clock::now() - wait.since;
+  const auto waited =
+      wait.since == Clock::time_point{} ? Clock::duration{0} : Clock::now() - wait.since;
   return cat("rank ", rank, " ", core.kind, " ", core.block, ": waited ",
              std::chrono::duration_cast<std::chrono::milliseconds>(waited).count(), " ms for ",
              what, " (", wait.site.file, ":", wait.site.line, ")", peer);
@@ -130,11 +129,10 @@ void LaunchSite::fail(std::exception_ptr error, const std::string& report) {
   rank_.poison(report);
 }
 
-std::string LaunchSite::describe_waits(const CoreState* culprit) {
+std::string LaunchSite::describe_waits(int worker, const CoreState* culprit) {
   // The states of other workers' cores change while they are read here; a report of a moment that
   // never was would mislead, so only the own worker's cores are described.
   std::string text = culprit != nullptr ? describe_wait(*culprit, rank_.rank(), rank_) : "";
-  const int worker = culprit != nullptr ? worker_of(culprit->block) : 0;
   for (CoreState* core : by_worker_[worker]) {
     if (core == culprit || core->fiber.finished()) continue;
     const std::string line = describe_wait(*core, rank_.rank(), rank_);

@@ -59,8 +59,9 @@ class LaunchSite {
 
   // Keeps the first failure, cancels all cores of the rank and breaks the world for the others.
   void fail(std::exception_ptr error, const std::string& report);
-  // One line per core that waits; the first is `culprit`, if given.
-  std::string describe_waits(const CoreState* culprit);
+  // One line per core of a worker that waits; the first is `culprit`, if given. Called by the
+  // worker itself.
+  std::string describe_waits(int worker, const CoreState* culprit);
   std::span<CoreState* const> cores_of(int worker) const { return by_worker_[worker]; }
 
  private:

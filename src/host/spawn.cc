@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <mutex>
 #include <thread>
 
 #include "base/strings.h"
@@ -98,23 +99,37 @@ struct Child {
   bool told = false;  // a result or an error frame came
 };
 
+// Notes SIGINT and SIGTERM for its lifetime, then gives the caller's handlers back.
+class SignalWatch {
+ public:
+  SignalWatch() {
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    signal_seen = 0;
+    sigaction(SIGINT, &action, &old_int_);
+    sigaction(SIGTERM, &action, &old_term_);
+  }
+  ~SignalWatch() {
+    sigaction(SIGINT, &old_int_, nullptr);
+    sigaction(SIGTERM, &old_term_, nullptr);
+  }
+  SignalWatch(const SignalWatch&) = delete;
+  SignalWatch& operator=(const SignalWatch&) = delete;
+
+ private:
+  struct sigaction old_int_ {};
+  struct sigaction old_term_ {};
+};
+
 class Launcher {
  public:
   Launcher(Transport& transport, const ProgressSink& progress)
       : transport_(transport), progress_(progress), outcomes_(transport.ranks()) {}
 
   std::vector<RankOutcome> run(const RankMain& main) {
-    struct sigaction action{};
-    struct sigaction old_int{};
-    struct sigaction old_term{};
-    action.sa_handler = on_signal;
-    signal_seen = 0;
-    sigaction(SIGINT, &action, &old_int);
-    sigaction(SIGTERM, &action, &old_term);
+    const SignalWatch watched;
     start(main);
     watch();
-    sigaction(SIGINT, &old_int, nullptr);
-    sigaction(SIGTERM, &old_term, nullptr);
     return std::move(outcomes_);
   }
 
@@ -154,10 +169,13 @@ class Launcher {
   void watch() {
     while (running()) {
       std::vector<pollfd> polls;
+      int limit_ms = 50;
       for (const Child& child : children_) {
         if (child.pipe_end >= 0) polls.push_back({child.pipe_end, POLLIN, 0});
+        // It closed its pipe because it ends: the moment comes without an event.
+        if (child.pipe_end < 0 && !child.reaped) limit_ms = 1;
       }
-      poll(polls.data(), polls.size(), 50);
+      poll(polls.data(), polls.size(), limit_ms);
       for (int rank = 0; rank < transport_.ranks(); ++rank) read_pipe(rank);
       for (int rank = 0; rank < transport_.ranks(); ++rank) reap(rank, WNOHANG);
       if (signal_seen != 0) {
@@ -296,10 +314,16 @@ std::vector<RankOutcome> run_as_processes(Transport& transport, const RankMain& 
 std::vector<RankOutcome> run_as_threads(Transport& transport, const RankMain& main,
                                         const ProgressSink& progress) {
   std::vector<RankOutcome> outcomes(transport.ranks());
+  // The sink hears one rank at a time, as it does from processes.
+  std::mutex sink_mutex;
+  const ProgressSink one_by_one = [&](int rank, const std::string& line) {
+    std::lock_guard lock(sink_mutex);
+    progress(rank, line);
+  };
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < transport.ranks(); ++rank) {
     threads.emplace_back([&, rank] {
-      thread_progress = progress ? &progress : nullptr;
+      thread_progress = progress ? &one_by_one : nullptr;
       thread_rank = rank;
       outcomes[rank] = run_main(main, rank);
       thread_progress = nullptr;

@@ -14,9 +14,9 @@ namespace tandem::host {
 
 // How one rank ended.
 struct RankOutcome {
-  int exit_code = 0;     // 0, the code of its Error, or 128 + signal
-  std::string result;    // what its function returned
-  std::string message;   // why it failed
+  int exit_code = 0;       // 0, the code of its Error, or 128 + signal
+  std::string result;      // what its function returned
+  std::string message;     // why it failed
   bool secondary = false;  // it stopped because another one failed
 };
 

@@ -20,7 +20,8 @@ void relax() {
 
 class WorkerLoop {
  public:
-  WorkerLoop(LaunchSite& site, int worker) : site_(site), cores_(site.cores_of(worker)) {
+  WorkerLoop(LaunchSite& site, int worker)
+      : site_(site), worker_(worker), cores_(site.cores_of(worker)) {
     vectors_ = std::ranges::count_if(cores_, [](CoreState* core) { return is_vector(*core); });
   }
 
@@ -93,7 +94,7 @@ class WorkerLoop {
     try {
       site_.rank().check_poison();
     } catch (const Error& error) {
-      const std::string report = cat(error.what(), "\n", site_.describe_waits(nullptr));
+      const std::string report = cat(error.what(), "\n", site_.describe_waits(worker_, nullptr));
       site_.fail(std::make_exception_ptr(Error(error.kind(), report)), report);
       return true;
     }
@@ -102,7 +103,7 @@ class WorkerLoop {
       if (core->fiber.finished()) continue;
       if (core->wait.since == Clock::time_point{}) core->wait.since = now;
       if (now - core->wait.since < timeout) continue;
-      const std::string report = site_.describe_waits(core);
+      const std::string report = site_.describe_waits(worker_, core);
       site_.fail(std::make_exception_ptr(Error(ErrorKind::timeout, report)), report);
       return true;
     }
@@ -110,6 +111,7 @@ class WorkerLoop {
   }
 
   LaunchSite& site_;
+  int worker_;
   std::span<CoreState* const> cores_;
   std::size_t vectors_ = 0;
   std::size_t turn_ = 0;

@@ -66,10 +66,10 @@ struct WeightTile {
 
 // A place in a vector core's unified buffer (UB). Elements are BF16, FP16 or FP32 by `bytes`.
 struct UbTensor {
-  std::int64_t offset = 0;        // bytes from the start of the UB
+  std::int64_t offset = 0;  // bytes from the start of the UB
   std::int64_t rows = 0;
-  std::int64_t columns = 0;       // elements
-  std::int64_t pitch = 0;         // bytes between rows
+  std::int64_t columns = 0;  // elements
+  std::int64_t pitch = 0;    // bytes between rows
   std::int64_t element_bytes = 0;
 };
 

@@ -17,7 +17,7 @@ namespace tandem {
 // The extent of one buffer on one rank. Windows are allocated by the machine, the rest is bound.
 struct BufferExtent {
   std::int64_t bytes = 0;
-  std::int64_t window_offset = 0;  // of window buffers, inside the rank's window
+  std::int64_t window_offset = 0;      // of window buffers, inside the rank's window
   OutputType type = OutputType::bf16;  // of C, staging and windows that hold products
 };
 
@@ -32,11 +32,11 @@ struct Numerics {
 struct Launch {
   int blocks = 0;
   Numerics numerics;
-  BufferExtents extents;             // of this rank
-  std::int64_t ub_bytes = 0;         // unified buffer of one vector core
-  std::int64_t tile_rows_max = 0;    // largest tile of a product
+  BufferExtents extents;           // of this rank
+  std::int64_t ub_bytes = 0;       // unified buffer of one vector core
+  std::int64_t tile_rows_max = 0;  // largest tile of a product
   std::int64_t tile_columns_max = 0;
-  std::uint64_t epochs = 0;          // epoch values 1 … epochs are used in each slot
+  std::uint64_t epochs = 0;  // epoch values 1 … epochs are used in each slot
   std::function<void(CubeCore&)> cube;
   std::function<void(VectorCore&)> vector;
 };

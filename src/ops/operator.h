@@ -16,17 +16,17 @@ namespace tandem {
 
 // The operands of one rank in canonical form: rows of A, and columns of B as rows.
 struct RankOperands {
-  MxMatrix a;              // (a_rows, k of the rank)
-  MxMatrix b;              // (columns of its product, all of k); all-to-all cuts it at segments
+  MxMatrix a;  // (a_rows, k of the rank)
+  MxMatrix b;  // (columns of its product, all of k); all-to-all cuts it at segments
   const float* bias = nullptr;  // n FP32, or null
 };
 
 // The reference of one rank's C: bits, and what the error bound needs. All (c_rows, n).
 struct Reference {
-  std::vector<std::uint8_t> c;     // in dtype_c
-  std::vector<double> exact;       // Σ of exact terms, bias included; empty if not asked
-  std::vector<double> magnitude;   // Σ |ab| + |bias|
-  std::vector<double> rounded;     // Σ |part| over parts that are rounded before the last sum
+  std::vector<std::uint8_t> c;    // in dtype_c
+  std::vector<double> exact;      // Σ of exact terms, bias included; empty if not asked
+  std::vector<double> magnitude;  // Σ |ab| + |bias|
+  std::vector<double> rounded;    // Σ |part| over parts that are rounded before the last sum
   bool wants_exact = false;
 };
 

@@ -19,8 +19,8 @@ void share_workers(PlanBuilder& builder) {
   const int comm = std::min(plan.ranks, compute);
   if (plan.problem.blocks) {
     plan.blocks = *plan.problem.blocks;
-    plan.jobs = std::min(plan.ranks, separate_roles(plan) ? std::max(1, plan.blocks / 2)
-                                                          : plan.blocks);
+    plan.jobs =
+        std::min(plan.ranks, separate_roles(plan) ? std::max(1, plan.blocks / 2) : plan.blocks);
   } else {
     plan.blocks = separate_roles(plan) ? compute + comm : compute;
     plan.jobs = comm;
@@ -38,6 +38,10 @@ void make_blocks(PlanBuilder& builder, CommBlocks comm_blocks) {
   } else {
     plan.blocks = plan.problem.blocks.value_or(std::max(1, plan.tiling_full.used_cores));
     plan.jobs = std::min(plan.ranks, plan.blocks);
+    if (plan.blocks > plan.device.cores) {
+      builder.refuse(cat("--blocks ", plan.blocks, " exceeds the ", plan.device.cores, " cores"),
+                     cat("use at most ", plan.device.cores));
+    }
   }
   if (rules.blocks_at_least_ranks && plan.blocks < plan.ranks) {
     builder.refuse(cat("R ", plan.ranks, " exceeds the ", plan.blocks,
@@ -56,6 +60,14 @@ void make_flags(PlanBuilder& builder, const FlagPlan& counting, const FlagPlan& 
   flags.ready.slots = builder.plan.slots;
   flags.release.slots = builder.plan.slots;
   flags.lag = builder.plan.device.flag_depth;
+  const int id_max = builder.device().rules.round_id_max;
+  for (const FlagIds& ids : {flags.ready, flags.own, flags.release}) {
+    if (ids.modulus == 1 || ids.first + ids.modulus - 1 <= id_max) continue;
+    builder.refuse(cat("--flags round needs ids up to ", ids.first + ids.modulus - 1,
+                       ", the device has ", id_max),
+                   "use --flags counting");
+    return;
+  }
 }
 
 }  // namespace tandem

@@ -41,7 +41,8 @@ void make_rounds(PlanBuilder& builder, std::int64_t rows, std::int64_t head_rows
 // plan.blocks and plan.jobs, from the workers or cores and the organisation.
 void make_blocks(PlanBuilder& builder, CommBlocks comm_blocks);
 
-// plan.slots from problem.slots for operators with a ring: as many as rounds where it does not turn.
+// plan.slots from problem.slots for operators with a ring: as many as rounds where it does not
+// turn.
 void make_slots(PlanBuilder& builder);
 
 // plan.flags: the operator's counting ids, or its ids by round. 0 … 10 are free beside sync_all's

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
+#include <string>
 
 #include "base/checked.h"
 #include "base/strings.h"
@@ -47,9 +49,9 @@ void check_extent(PlanBuilder& builder, std::string_view name, std::int64_t valu
 void check_counts(PlanBuilder& builder) {
   const Problem& problem = builder.problem();
   if (problem.tiles && problem.tile_rows) {
-    builder.refuse(cat("--tiles ", *problem.tiles, " and --tile-rows ", *problem.tile_rows,
-                       " are both given"),
-                   "give one of them");
+    builder.refuse(
+        cat("--tiles ", *problem.tiles, " and --tile-rows ", *problem.tile_rows, " are both given"),
+        "give one of them");
   }
   if (problem.tiles && *problem.tiles < 1) {
     builder.refuse(cat("--tiles is ", *problem.tiles), "use 1 or more");
@@ -73,6 +75,55 @@ void check_counts(PlanBuilder& builder) {
   }
 }
 
+// "32 or 64": what the value should have been.
+std::string nearest(std::int64_t value, std::int64_t multiple) {
+  const std::int64_t below = round_down(value, multiple);
+  const std::int64_t above = round_up(value, multiple);
+  return below > 0 ? cat(below, " or ", above) : cat(above);
+}
+
+// The K of one product. Unequal parts are check_equal_parts' matter, where they are forbidden.
+void check_k(PlanBuilder& builder) {
+  const Plan& plan = builder.plan;
+  const DeviceRules& rules = plan.device.rules;
+  const bool split = plan.k_segments() > 1;
+  std::int64_t k = plan.k_of(0).count;
+  if (split && rules.equal_parts) {
+    if (plan.problem.k % plan.ranks != 0) return;
+    k = plan.problem.k / plan.ranks;
+  }
+  const std::string_view what = split ? "k per rank " : "k ";
+  const bool in_groups = rules.k_multiple == 0 || k % rules.k_multiple == 0;
+  if (!in_groups) {
+    builder.refuse(cat(what, k, " is not a multiple of ", rules.k_multiple, " (MX group)"),
+                   cat("use ", nearest(k, rules.k_multiple)));
+  }
+  const std::int64_t pairs = ceil_div(k, 64);
+  if (rules.scale_pairs_multiple > 0 && pairs % rules.scale_pairs_multiple != 0) {
+    builder.refuse(cat(what, k, " has ceil(k/64) = ", pairs, " pairs of scales, not a multiple of ",
+                       rules.scale_pairs_multiple),
+                   cat("use ", round_up(pairs, rules.scale_pairs_multiple) * 64));
+  }
+  // K is split in whole pieces of 64, so only then all ranks own as much.
+  if (split && rules.equal_parts && in_groups && k % 64 != 0) {
+    builder.refuse(cat(what, k, " is not a multiple of 64 (pair of scales)"),
+                   cat("use ", nearest(k, 64)));
+  }
+}
+
+// Elements of a row that the cube core stores: a part of n where the columns are split.
+void check_stored_rows(PlanBuilder& builder) {
+  const Plan& plan = builder.plan;
+  const std::int64_t multiple = plan.device.rules.n_multiple;
+  const bool split = plan.problem.op == OperatorKind::matmul_all_gather;
+  if (multiple == 0 || (split && plan.problem.n % plan.ranks != 0)) return;
+  const std::int64_t n = plan.columns_of(0).count;
+  if (n % multiple == 0) return;
+  builder.refuse(cat(split ? "n per rank " : "n ", n, " is not a multiple of ", multiple,
+                     " (32-byte store rows)"),
+                 cat("use ", nearest(n, multiple)));
+}
+
 bool sizes_fit(const Problem& problem) {
   const std::int64_t ranks = std::max(problem.ranks, 1);
   return try_multiply({ranks, problem.m, problem.k}) && try_multiply({problem.k, problem.n, 4}) &&
@@ -82,8 +133,8 @@ bool sizes_fit(const Problem& problem) {
 }  // namespace
 
 void PlanBuilder::refuse(const std::string& observation, const std::string& remedy) {
-  reasons.push_back(cat(to_string(problem().op), " on ", device().name, ": ", observation, "; ",
-                        remedy));
+  reasons.push_back(
+      cat(to_string(problem().op), " on ", device().name, ": ", observation, "; ", remedy));
 }
 
 bool check_ranges(PlanBuilder& builder) {
@@ -122,30 +173,13 @@ void check_device(PlanBuilder& builder) {
       if (extent == 0) builder.refuse(cat(name, " is 0"), "use 1 or more");
     }
   }
-  const std::int64_t k = builder.plan.k_of(0).count;
-  const std::string_view what = builder.plan.k_segments() > 1 ? "k per rank " : "k ";
-  if (rules.k_multiple > 0 && k % rules.k_multiple != 0) {
-    builder.refuse(cat(what, k, " is not a multiple of ", rules.k_multiple, " (MX group)"),
-                   cat("use ", round_down(k, rules.k_multiple), " or ",
-                       round_up(std::max<std::int64_t>(k, 1), rules.k_multiple)));
-  }
-  const std::int64_t pairs = ceil_div(k, 64);
-  if (rules.scale_pairs_multiple > 0 && pairs % rules.scale_pairs_multiple != 0) {
-    builder.refuse(cat(what, k, " has ceil(k/64) = ", pairs, " pairs of scales, not a multiple of ",
-                       rules.scale_pairs_multiple),
-                   cat("use ", round_up(pairs, rules.scale_pairs_multiple) * 64));
-  }
-  if (rules.n_multiple > 0 && problem.n % rules.n_multiple != 0) {
-    builder.refuse(cat("n ", problem.n, " is not a multiple of ", rules.n_multiple,
-                       " (32-byte store rows)"),
-                   cat("use ", round_down(problem.n, rules.n_multiple), " or ",
-                       round_up(problem.n, rules.n_multiple)));
-  }
+  check_k(builder);
+  check_stored_rows(builder);
   if (problem.ranks > rules.fragments_max && problem.op != OperatorKind::matmul_all_gather &&
       problem.op != OperatorKind::all_to_all_matmul) {
-    builder.refuse(cat("R ", problem.ranks, " exceeds the ", rules.fragments_max,
-                       " fragments of one operand"),
-                   cat("use at most ", rules.fragments_max, " ranks"));
+    builder.refuse(
+        cat("R ", problem.ranks, " exceeds the ", rules.fragments_max, " fragments of one operand"),
+        cat("use at most ", rules.fragments_max, " ranks"));
   }
 }
 
@@ -153,7 +187,7 @@ void check_equal_parts(PlanBuilder& builder, std::string_view name, std::int64_t
   const int ranks = builder.problem().ranks;
   if (!builder.device().rules.equal_parts || extent % ranks == 0) return;
   builder.refuse(cat(name, " ", extent, " does not divide over ", ranks, " ranks"),
-                 cat("use ", round_down(extent, ranks), " or ", round_up(extent, ranks)));
+                 cat("use ", nearest(extent, ranks)));
 }
 
 }  // namespace tandem

@@ -18,8 +18,10 @@ std::int64_t slice_rows_max(const CommPlan& plan) {
   return rows;
 }
 
-// Slices of a window's ring slot: who else has a part in it.
-int parts_of_slot(const CommPlan& plan) {
+}  // namespace
+
+int window_parts(const CommPlan& plan) {
+  if (plan.slots == 0) return plan.ranks;
   switch (plan.hook) {
     case Hook::all_to_all_get:
       return plan.ranks;
@@ -31,8 +33,6 @@ int parts_of_slot(const CommPlan& plan) {
   }
   return 0;
 }
-
-}  // namespace
 
 std::string_view to_string(Hook hook) {
   switch (hook) {
@@ -79,7 +79,7 @@ View window_view(const CommPlan& plan, int owner, int other, int round) {
     const int part = plan.hook == Hook::all_gather_get   ? 0
                      : plan.hook == Hook::all_to_all_get ? other
                                                          : remote_index(other, owner);
-    offset = (static_cast<std::int64_t>(round % plan.slots) * parts_of_slot(plan) + part) *
+    offset = (static_cast<std::int64_t>(round % plan.slots) * window_parts(plan) + part) *
              plan.part_bytes;
   }
   return {.rank = owner,
@@ -94,9 +94,7 @@ void lay_out_window(CommPlan& plan) {
   const std::int64_t row_bytes = std::ranges::max(plan.row_bytes);
   const std::int64_t rows =
       plan.slots == 0 ? std::ranges::max(plan.chunk_rows) : slice_rows_max(plan);
-  const std::int64_t parts =
-      plan.slots == 0 ? plan.ranks
-                      : static_cast<std::int64_t>(plan.slots) * parts_of_slot(plan);
+  const std::int64_t parts = std::max<std::int64_t>(1, plan.slots) * window_parts(plan);
   plan.part_bytes = multiply({rows, row_bytes});
   plan.window_bytes = multiply({parts, plan.part_bytes});
 }

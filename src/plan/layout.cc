@@ -10,6 +10,8 @@
 namespace tandem {
 namespace {
 
+// Planning keeps every tile in memory, so a grid has an end.
+constexpr std::int64_t kTilesMax = std::int64_t{1} << 22;
 constexpr std::int64_t kAlignment = 512;  // of window regions and UB buffers: a cache line group
 
 std::int64_t grid_rows(const Plan& plan, const Region& region) {
@@ -57,14 +59,13 @@ void make_window(PlanBuilder& builder) {
   Plan& plan = builder.plan;
   for (CommPlan& comm : plan.comm) lay_out_window(comm);
   plan.window_scale_offset = round_up(plan.comm[0].window_bytes, kAlignment);
-  plan.window_bytes = plan.comm.size() > 1
-                          ? plan.window_scale_offset + plan.comm[1].window_bytes
-                          : plan.comm[0].window_bytes;
+  plan.window_bytes = plan.comm.size() > 1 ? plan.window_scale_offset + plan.comm[1].window_bytes
+                                           : plan.comm[0].window_bytes;
   const std::int64_t limit = plan.device.memory.window_bytes;
   if (limit > 0 && plan.window_bytes > limit) {
-    builder.refuse(cat("the window needs ", plan.window_bytes, " bytes a rank, the device offers ",
-                       limit),
-                   "use a smaller shape, or --slots where the operator has a ring");
+    builder.refuse(
+        cat("the window needs ", plan.window_bytes, " bytes a rank, the device offers ", limit),
+        "use a smaller shape, or --slots where the operator has a ring");
   }
 }
 
@@ -76,6 +77,13 @@ void make_grids(PlanBuilder& builder, int window) {
     for (int rank = 0; rank < plan.grid_ranks; ++rank) {
       const std::int64_t columns = plan.columns_of(rank).count;
       const Tiling& tiling = plan.tiling_of_round(region.round);
+      const std::int64_t tiles = ceil_div(rows, tiling.base_m) * ceil_div(columns, tiling.base_n);
+      if (tiles > kTilesMax) {
+        builder.refuse(cat("a round's product of ", rows, " x ", columns, " has ", tiles,
+                           " tiles, more than ", kTilesMax),
+                       "use a smaller shape or more rounds");
+        return;
+      }
       plan.grid_of_region.push_back(find_grid(plan, rows, columns, tiling, window));
     }
   }
@@ -141,13 +149,14 @@ void finish_plan(PlanBuilder& builder, std::int64_t global_rows) {
   std::int64_t put_bytes = 0;
   for (const CommPlan& comm : plan.comm) {
     for (int round = 0; round < comm.rounds(); ++round) {
-      put_bytes = std::max(put_bytes, multiply({comm.slices[round].count,
-                                                std::ranges::max(comm.row_bytes)}));
+      put_bytes = std::max(put_bytes,
+                           multiply({comm.slices[round].count, std::ranges::max(comm.row_bytes)}));
     }
   }
   if (put_bytes > 512 * 1024) {
-    plan.warnings.push_back(cat("a single transfer moves ", put_bytes,
-                                " bytes; beyond 524288 check several rounds and repeated launches"));
+    plan.warnings.push_back(
+        cat("a single transfer moves ", put_bytes,
+            " bytes; beyond 524288 check several rounds and repeated launches"));
   }
 }
 

@@ -9,11 +9,19 @@
 namespace tandem {
 namespace {
 
+// Planning keeps every round in memory, so their count has an end.
+constexpr std::int64_t kRoundsMax = std::int64_t{1} << 20;
+
+bool check_count(PlanBuilder& builder, std::int64_t rounds) {
+  if (rounds <= kRoundsMax) return true;
+  builder.refuse(cat(rounds, " rounds are more than ", kRoundsMax),
+                 "use fewer --tiles or more --tile-rows");
+  return false;
+}
+
 // A default that keeps slices of at least 32 rows: enough for a product to hide a transfer
 // behind, few enough that synchronisation stays small.
-std::int64_t default_rounds(std::int64_t rows) {
-  return std::clamp<std::int64_t>(rows / 32, 1, 4);
-}
+std::int64_t default_rounds(std::int64_t rows) { return std::clamp<std::int64_t>(rows / 32, 1, 4); }
 
 void make_balanced(PlanBuilder& builder, std::int64_t rows) {
   const Problem& problem = builder.problem();
@@ -24,6 +32,7 @@ void make_balanced(PlanBuilder& builder, std::int64_t rows) {
     if (problem.tiles) builder.note(cat("--tiles ", rounds, " clamped to the ", rows, " rows"));
     rounds = rows;
   }
+  if (!check_count(builder, rounds)) return;
   for (std::int64_t round = 0; round < rounds; ++round) {
     builder.plan.slices.push_back(split_evenly(rows, rounds, round));
   }
@@ -59,10 +68,12 @@ void make_heads_and_tail(PlanBuilder& builder, std::int64_t rows, std::int64_t h
   if (problem.tiles) head = round_up(ceil_div(rows, std::min(*problem.tiles, rows)), 16);
   if (problem.tail == TailStrategy::divide) head = dividing_rows(rows, head);
   if (head > rows) {
-    if (problem.tile_rows) builder.note(cat("--tile-rows ", head, " clamped to the ", rows, " rows"));
+    if (problem.tile_rows)
+      builder.note(cat("--tile-rows ", head, " clamped to the ", rows, " rows"));
     head = rows;
   }
   check_tail(builder, rows, head, use);
+  if (!check_count(builder, ceil_div(rows, head))) return;
   for (std::int64_t first = 0; first < rows; first += head) {
     builder.plan.slices.push_back({first, std::min(head, rows - first)});
   }
@@ -92,8 +103,8 @@ void make_slots(PlanBuilder& builder) {
   if (plan.slots == 0 || plan.slots >= rounds) {
     plan.slots = rounds;
   } else if (plan.slots > depth) {
-    builder.note(cat("--slots ", plan.slots, " clamped to ", depth,
-                     ": no producer runs further ahead"));
+    builder.note(
+        cat("--slots ", plan.slots, " clamped to ", depth, ": no producer runs further ahead"));
     plan.slots = depth;
   }
 }

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kBytesMax = std::int64_t{1} << 50;
 constexpr std::int64_t kElementsMax = std::int64_t{1} << 20;
+constexpr std::int64_t kCostMax = 1'000'000'000'000;
 
 struct Limits {
   std::int64_t low = 0;
@@ -62,6 +63,9 @@ void visit_device(D& device, Visitor&& visit) {
   visit("flag_depth", device.flag_depth, Limits{1, 15});
   visit_rules(device.rules, visit);
   visit_memory(device.memory, visit);
+  visit_costs(device.costs, [&](std::string_view name, auto& cost) {
+    visit("costs." + std::string(name), cost, Limits{0, kCostMax});
+  });
 }
 
 // "rules.x" → {"rules", "x"}; "x" → {"", "x"}.

@@ -63,7 +63,7 @@ TEST(DeviceJson, HostHasNoHardLimits) {
   EXPECT_EQ((host.memory.ub_bytes - host.memory.ub_guard_bytes) / 18, 10209);
 }
 
-TEST(DeviceJson, TheTwoCardsDifferInTheirCoresOnly) {
+TEST(DeviceJson, TheTwoCardsDifferInTheirCoresAndMemoryOnly) {
   const Device card = load_device("ascend950pr");
   EXPECT_EQ(card.cores, 32);
   EXPECT_FALSE(card.shared_workers);
@@ -91,8 +91,14 @@ TEST(DeviceJson, TheTwoCardsDifferInTheirCoresOnly) {
   json server = json::parse(device_text("ascend950pr"));
   json pcie = json::parse(device_text("ascend950pr-28"));
   EXPECT_EQ(pcie["cores"], 28);
+  EXPECT_EQ(server["costs"]["hbm_mb_s"], 1'600'000);
+  EXPECT_EQ(pcie["costs"]["hbm_mb_s"], 1'400'000);
   for (json* file : {&server, &pcie}) {
     for (const char* key : {"name", "description", "cores"}) file->erase(key);
+    for (const char* key : {"hbm_mb_s", "l2_bytes"}) {
+      (*file)["costs"].erase(key);
+      (*file)["sources"].erase(std::string("costs.") + key);
+    }
     (*file)["sources"].erase("cores");
   }
   EXPECT_EQ(server, pcie);
@@ -111,7 +117,7 @@ TEST(DeviceJson, EveryFieldSurvivesWithAnotherValue) {
   // Each leaf of the file gets a value of its own, so that a field read twice or lost is seen.
   json file = json::parse(chip_text());
   std::int64_t next = 3;
-  for (auto* object : {&file, &file["rules"], &file["memory"]}) {
+  for (auto* object : {&file, &file["rules"], &file["memory"], &file["costs"]}) {
     for (auto& [key, value] : object->items()) {
       if (value.is_boolean()) value = !value.get<bool>();
       if (value.is_number() && key != "flag_depth") value = next++;
@@ -182,7 +188,8 @@ TEST(DeviceJson, EveryKeyIsRequired) {
       expect_missing(file, inner);
     }
   }
-  EXPECT_EQ(removed, 12 + 11 + 7 + 19);
+  // Keys of the file, rules, memory and costs, and sources of their numbers.
+  EXPECT_EQ(removed, 13 + 11 + 7 + 35 + 19 + 35);
 }
 
 TEST(DeviceJson, RefusesFieldsThatContradict) {
@@ -197,6 +204,27 @@ TEST(DeviceJson, RefusesFieldsThatContradict) {
   EXPECT_EQ(refusal(file.dump()), "");
   file["memory"]["ub_guard_bytes"] = file["memory"]["ub_bytes"];
   EXPECT_TRUE(has(refusal(file.dump()), "leaves nothing"));
+}
+
+TEST(DeviceJson, EveryCostOfTheChipHasASourceOrIsAGuess) {
+  for (const char* name : {"ascend950pr", "ascend950pr-28", "host"}) {
+    const DeviceFile file = parse_device_file(device_text(name), name);
+    int costs = 0;
+    for (const auto& [path, source] : file.sources) {
+      if (!path.starts_with("costs.")) continue;
+      ++costs;
+      const bool known = source.starts_with("guess") || source.starts_with("none") ||
+                         has(source, "white paper") || has(source, "derived") ||
+                         has(source, "measured") || has(source, "src/") || has(source, "unit");
+      EXPECT_TRUE(known) << name << " " << path << ": " << source;
+    }
+    EXPECT_EQ(costs, 35) << name;
+  }
+  // 16 x 16 x 32 products a cycle at 1.65 GHz are the 27 TFLOPS of FP8 that a core is said to have.
+  const DeviceCosts& costs = load_device("ascend950pr").costs;
+  const double flops = 2.0 * static_cast<double>(costs.cube_m * costs.cube_n * costs.cube_k) *
+                       static_cast<double>(costs.clock_mhz) * 1e6;
+  EXPECT_NEAR(flops, 27e12, 0.1e12);
 }
 
 TEST(DeviceJson, RefusesWhatIsNoObject) {

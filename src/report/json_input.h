@@ -57,6 +57,7 @@ std::optional<E> read_word(const nlohmann::json& value, std::string_view path,
     if (auto parsed = try_parse<E>(value.get_ref<const std::string&>())) return parsed;
   }
   std::vector<std::string_view> words;
+  words.reserve(kEnumNames<E>.size());
   for (const auto& [enumerator, name] : kEnumNames<E>) words.push_back(name);
   problems.add(std::string(path) + " is " + shown(value), "use one of " + joined_words(words));
   return std::nullopt;

@@ -9,11 +9,12 @@ void add_view(Machine& machine, Op& op, const View& view, AccessKind kind) {
   if (view.bytes() == 0) return;
   const SimCore& core = *machine.cores()[op.core];
   const bool window = view.buffer == Buffer::window_data || view.buffer == Buffer::window_scale;
-  const bool reachable = view.rank >= 0 && view.rank < machine.ranks() &&
-                         (view.rank == core.rank || window);
+  const bool reachable =
+      view.rank >= 0 && view.rank < machine.ranks() && (view.rank == core.rank || window);
   const std::int64_t bytes =
-      reachable ? machine.program().ranks[view.rank].launch.extents[static_cast<int>(view.buffer)].bytes
-                : 0;
+      reachable
+          ? machine.program().ranks[view.rank].launch.extents[static_cast<int>(view.buffer)].bytes
+          : 0;
   if (!reachable || view.offset < 0 || view.end() > bytes) {
     machine.violation(FindingCode::out_of_bounds, core, op.site, to_string(view),
                       reachable ? cat("the buffer has ", bytes, " bytes")

@@ -26,13 +26,20 @@ class Execution {
     core_.slot_weights[op_.id] = op_.b;
   }
 
+  // From here on the L1 slot may be loaded again.
+  void stage_l0() {
+    core_.staged.push_back({core_.slots[op_.id], core_.slot_codes[op_.id],
+                            core_.slot_scales[op_.id], core_.slot_weights[op_.id]});
+  }
+
   void multiply(gemm::PackedRows& packed) {
+    const StagedOperands staged = std::move(core_.staged.front());
+    core_.staged.pop_front();
     const Rank& rank = machine_.program().ranks[core_.rank];
-    const auto& fragments = core_.slots[op_.id];
     std::vector<MxMatrix> parts;
-    const std::byte* codes = core_.slot_codes[op_.id].data();
-    const std::byte* scales = core_.slot_scales[op_.id].data();
-    for (const Fragment& fragment : fragments) {
+    const std::byte* codes = staged.codes.data();
+    const std::byte* scales = staged.scales.data();
+    for (const Fragment& fragment : staged.fragments) {
       parts.push_back({.format = rank.launch.numerics.dtype_a,
                        .rows = fragment.data.rows,
                        .k = fragment.data.row_bytes,
@@ -44,15 +51,15 @@ class Execution {
       scales += fragment.scale.bytes();
     }
     packed.pack(parts, rank.launch.numerics.order);
-    const WeightTile& b = core_.slot_weights[op_.id];
+    const WeightTile& b = staged.weights;
     auto& sums = core_.halves[op_.half];
     const auto needed = static_cast<std::size_t>(packed.rows() * b.columns.count);
     if (sums.size() < needed) sums.resize(needed);
-    gemm::multiply(packed, *rank.weights, b.segment, b.columns.first, b.columns.count,
-                   rank.launch.numerics.order,
-                   op_.accumulate == Accumulate::init ? gemm::Start::from_zero
-                                                      : gemm::Start::from_stored,
-                   {sums.data(), b.columns.count}, [] {});
+    gemm::multiply(
+        packed, *rank.weights, b.segment, b.columns.first, b.columns.count,
+        rank.launch.numerics.order,
+        op_.accumulate == Accumulate::init ? gemm::Start::from_zero : gemm::Start::from_stored,
+        {sums.data(), b.columns.count}, [] {});
   }
 
   void store_c() {
@@ -148,7 +155,9 @@ class Execution {
   }
   OutputType type_of(const View& view) const { return extent(view.buffer).type; }
   OutputType staging_type() const { return extent(Buffer::staging).type; }
-  std::byte* address(const View& view) { return machine_.memory(view.rank, view.buffer) + view.offset; }
+  std::byte* address(const View& view) {
+    return machine_.memory(view.rank, view.buffer) + view.offset;
+  }
   std::byte* ub(const UbTensor& tensor, std::int64_t row) {
     if (core_.ub.empty()) core_.ub.resize(machine_.program().ranks[core_.rank].launch.ub_bytes);
     return core_.ub.data() + tensor.offset + row * tensor.pitch;
@@ -172,6 +181,8 @@ void execute(Machine& machine, gemm::PackedRows& packed, Op& op) {
   switch (op.kind) {
     case OpKind::load_l1:
       return execution.load_l1();
+    case OpKind::stage_l0:
+      return execution.stage_l0();
     case OpKind::multiply:
       return execution.multiply(packed);
     case OpKind::store_c:
@@ -194,7 +205,6 @@ void execute(Machine& machine, gemm::PackedRows& packed, Op& op) {
       return execution.fill();
     case OpKind::fetch_add:
       return execution.fetch_add();
-    case OpKind::stage_l0:
     case OpKind::set_flag:
     case OpKind::set_sync:
     case OpKind::gate:

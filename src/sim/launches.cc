@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/strings.h"
 #include "sim/machine.h"
+#include "sim/timed.h"
 
 namespace tandem::sim {
 namespace {
@@ -56,7 +57,7 @@ void Machine::end_launch(int rank) {
       const SimCore& core = core_of(rank, block, vector);
       if (!core.finished) return;
       for (const PipeQueue& pipe : core.pipes) {
-        if (!pipe.ops.empty()) return;  // its last operation comes back here
+        if (!pipe.ops.empty() || pipe.streaming) return;  // its last operation comes back here
       }
     }
   }
@@ -106,17 +107,21 @@ std::unique_ptr<Op> Machine::new_op(SimCore& core, OpKind kind, Lane lane, Site 
 
 void Machine::enqueue(SimCore& core, std::unique_ptr<Op> op) {
   const int lane = static_cast<int>(op->lane);
+  if (timed_ != nullptr) timed_->call(core);
   auto& queue = core.pipes[lane].ops;
   if (queue.size() >= static_cast<std::size_t>(program_.profile.queue_depth)) {
     block(core, {.kind = Blocked::Kind::queue, .id = lane, .slot = {}, .value = 0,
                  .site = op->site});
   }
   tell([&](Observer& observer) { observer.issue(*op); });
+  if (timed_ != nullptr) timed_->issued(core, *op);
   queue.push_back(std::move(op));
   touch(core.index * kLaneSlots + lane);
+  if (timed_ != nullptr) timed_->queued(core);
 }
 
 void Machine::post(SimCore& core, int peer, std::unique_ptr<Op> op) {
+  if (timed_ != nullptr) timed_->post(core);
   auto found = core.channels.find(peer);
   if (found == core.channels.end()) {
     const int index = static_cast<int>(channels_.size());
@@ -132,17 +137,28 @@ void Machine::post(SimCore& core, int peer, std::unique_ptr<Op> op) {
   op->channel = found->second;
   ++channel.posted;
   tell([&](Observer& observer) { observer.issue(*op); });
+  if (timed_ != nullptr) timed_->issued(core, *op);
   channel.ops.push_back(std::move(op));
   touch(channel_entity_[found->second]);
+  if (timed_ != nullptr) timed_->posted(core, found->second);
 }
 
 void Machine::block(SimCore& core, const Blocked& blocked) {
   core.blocked = blocked;
+  if (timed_ != nullptr) timed_->begin_wait(core, unblocked(core));
+  // An explored schedule may let others go first although the wait is over already.
+  if (explored_ && blocked.kind != Blocked::Kind::queue) core.fiber->suspend();
   while (!unblocked(core)) core.fiber->suspend();
+  if (timed_ != nullptr) timed_->end_wait(core);
   core.blocked.kind = Blocked::Kind::none;
 }
 
+void Machine::scalar_work(SimCore& core, ScalarWork work) {
+  if (timed_ != nullptr) timed_->work(core, work);
+}
+
 void Machine::take_flag(SimCore& core, int id, Site site) {
+  if (timed_ != nullptr) timed_->call(core);
   block(core, {.kind = Blocked::Kind::flag, .id = id, .slot = {}, .value = 0, .site = site});
   auto& flag = core.flags[id & 15];
   const Token token = flag.front();
@@ -151,6 +167,7 @@ void Machine::take_flag(SimCore& core, int id, Site site) {
 }
 
 void Machine::wait_idle(SimCore& core, Site site) {
+  if (timed_ != nullptr) timed_->call(core);
   block(core, {.kind = Blocked::Kind::idle, .id = 0, .slot = {}, .value = 0, .site = site});
   tell([&](Observer& observer) { observer.idle(core); });
 }
@@ -162,6 +179,7 @@ void Machine::drain(SimCore& core, int peer, Site site) {
   channel.drained = channel.posted;
   block(core, {.kind = Blocked::Kind::drain, .id = found->second, .slot = {},
                .value = channel.posted, .site = site});
+  if (timed_ != nullptr) timed_->drain_over(core);
   tell([&](Observer& observer) { observer.drained(core, channel); });
 }
 
@@ -181,6 +199,7 @@ Wire& Machine::wire_of(SimCore& core, int peer) {
 
 void Machine::store_epoch(SimCore& core, int peer, EpochSlot slot, std::uint64_t value,
                           Op* notify, Site site) {
+  if (timed_ != nullptr && notify == nullptr) timed_->call(core);
   Token token{.id = next_token_++, .core = core.index, .lane = Lane::scalar, .site = site};
   tell([&](Observer& observer) { observer.store_epoch(core, notify, token); });
   Wire& wire = wire_of(core, peer);
@@ -189,6 +208,7 @@ void Machine::store_epoch(SimCore& core, int peer, EpochSlot slot, std::uint64_t
 }
 
 void Machine::wait_epoch(SimCore& core, EpochSlot slot, std::uint64_t value, Site site) {
+  if (timed_ != nullptr) timed_->call(core);
   const std::uint64_t want = epoch_base_[core.rank] + value;
   block(core, {.kind = Blocked::Kind::epoch, .id = 0, .slot = slot, .value = want, .site = site});
   tell([&](Observer& observer) { observer.take_epoch(core, slot, want, site); });

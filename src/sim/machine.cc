@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "sim/execute.h"
 #include "sim/sim_core.h"
+#include "sim/timed.h"
 
 namespace tandem::sim {
 namespace {
@@ -69,23 +70,38 @@ std::uint64_t Machine::epoch_word(int rank, EpochSlot slot) const {
   return words_[rank * kWordsPerRank + word_index(slot)];
 }
 
-std::string Machine::entity_name(int entity) const {
+Entity Machine::entity(int number) const {
   const int in_cores = static_cast<int>(cores_.size()) * kLaneSlots;
-  if (entity < in_cores) {
-    const SimCore& core = *cores_[entity / kLaneSlots];
-    return cat("rank ", core.rank, " ", core.name(), " ",
-               to_string(static_cast<Lane>(entity % kLaneSlots)));
+  if (number < in_cores) return {Entity::Kind::lane, number / kLaneSlots, number % kLaneSlots};
+  const int extra = extra_entities_[number - in_cores];
+  if (extra >= 0) return {Entity::Kind::channel, channels_[extra]->core, channels_[extra]->peer};
+  return {Entity::Kind::wire, wires_[-1 - extra]->core, wires_[-1 - extra]->peer};
+}
+
+const EpochStore* Machine::next_store(int number) const {
+  const int extra = extra_entities_[number - static_cast<int>(cores_.size()) * kLaneSlots];
+  const auto& stores = wires_[-1 - extra]->stores;
+  return stores.empty() ? nullptr : &stores.front();
+}
+
+std::string Machine::entity_name(int number) const {
+  const Entity it = entity(number);
+  const SimCore& core = *cores_[it.core];
+  const std::string name = cat("rank ", core.rank, " ", core.name());
+  switch (it.kind) {
+    case Entity::Kind::lane:
+      return cat(name, " ", to_string(static_cast<Lane>(it.part)));
+    case Entity::Kind::channel:
+      return cat(name, " channel to ", it.part);
+    case Entity::Kind::wire:
+      return cat(name, " stores to ", it.part);
   }
-  const int extra = extra_entities_[entity - in_cores];
-  const int core_index = extra >= 0 ? channels_[extra]->core : wires_[-1 - extra]->core;
-  const int peer = extra >= 0 ? channels_[extra]->peer : wires_[-1 - extra]->peer;
-  const SimCore& core = *cores_[core_index];
-  return cat("rank ", core.rank, " ", core.name(), extra >= 0 ? " channel to " : " stores to ",
-             peer);
+  return name;
 }
 
 bool Machine::run(Schedule* schedule) {
   canonical_ = schedule == nullptr;
+  explored_ = !canonical_;
   for (int rank = 0; rank < ranks(); ++rank) start_launch(rank);
   while (canonical_ ? !queue_.empty() : !ready_.empty()) {
     int entity;
@@ -107,9 +123,8 @@ bool Machine::run(Schedule* schedule) {
     step(entity, canonical_);
     touch(entity);
   }
-  const bool done = std::ranges::all_of(launch_, [&](int launch) {
-    return launch == program_.launches;
-  });
+  const bool done =
+      std::ranges::all_of(launch_, [&](int launch) { return launch == program_.launches; });
   if (!done) tell([](Observer& observer) { observer.stuck(); });
   return done;
 }
@@ -118,16 +133,12 @@ bool Machine::head_ready(const SimCore& core, int lane) const {
   const PipeQueue& pipe = core.pipes[lane];
   if (pipe.ops.empty() || pipe.active) return false;
   const Op& head = *pipe.ops.front();
-  switch (head.kind) {
-    case OpKind::gate:
-      return !core.flags[head.id & 15].empty();
-    case OpKind::wait_event:
-      return core.events.contains(static_cast<int>(head.event) * 16 + head.id);
-    case OpKind::multiply:
-      return !pipe.stages.empty();
-    default:
-      return true;
+  if (head.kind == OpKind::gate) return !core.flags[head.id & 15].empty();
+  if (head.kind == OpKind::wait_event) {
+    return core.events.contains(static_cast<int>(head.event) * 16 + head.id);
   }
+  if (head.kind == OpKind::multiply) return !pipe.stages.empty();
+  return head.kind == OpKind::set_event || !pipe.streaming;
 }
 
 bool Machine::unblocked(const SimCore& core) const {
@@ -139,7 +150,8 @@ bool Machine::unblocked(const SimCore& core) const {
       return core.pipes[blocked.id].ops.size() <
              static_cast<std::size_t>(program_.profile.queue_depth);
     case Blocked::Kind::idle:
-      return std::ranges::all_of(core.pipes, [](const PipeQueue& pipe) { return pipe.ops.empty(); });
+      return std::ranges::all_of(
+          core.pipes, [](const PipeQueue& pipe) { return pipe.ops.empty() && !pipe.streaming; });
     case Blocked::Kind::flag:
       return !core.flags[blocked.id & 15].empty();
     case Blocked::Kind::drain:
@@ -147,6 +159,8 @@ bool Machine::unblocked(const SimCore& core) const {
       return channels_[blocked.id]->done >= blocked.value;
     case Blocked::Kind::epoch:
       return static_cast<std::int64_t>(epoch_word(core.rank, blocked.slot) - blocked.value) >= 0;
+    case Blocked::Kind::time:
+      return timed_->now() >= static_cast<Picoseconds>(blocked.value);
   }
   return false;
 }
@@ -252,27 +266,18 @@ void Machine::begin_op(Op& op) {
   const auto take = [&](const Token& token) {
     tell([&](Observer& observer) { observer.take(core, &op, token, op.site); });
   };
-  switch (op.kind) {
-    case OpKind::gate: {
-      auto& flag = core.flags[op.id & 15];
-      take(flag.front());
-      flag.pop_front();
-      break;
-    }
-    case OpKind::wait_event: {
-      const auto found = core.events.find(static_cast<int>(op.event) * 16 + op.id);
-      take(found->second);
-      core.events.erase(found);
-      break;
-    }
-    case OpKind::multiply: {
-      auto& stages = core.pipes[static_cast<int>(Lane::m)].stages;
-      take(stages.front());
-      stages.pop_front();
-      break;
-    }
-    default:
-      break;
+  if (op.kind == OpKind::gate) {
+    auto& flag = core.flags[op.id & 15];
+    take(flag.front());
+    flag.pop_front();
+  } else if (op.kind == OpKind::wait_event) {
+    const auto found = core.events.find(static_cast<int>(op.event) * 16 + op.id);
+    take(found->second);
+    core.events.erase(found);
+  } else if (op.kind == OpKind::multiply) {
+    auto& stages = core.pipes[static_cast<int>(Lane::m)].stages;
+    take(stages.front());
+    stages.pop_front();
   }
   tell([&](Observer& observer) { observer.begin(op); });
   if (program_.values && !op.void_op) execute(*this, packed_, op);
@@ -286,78 +291,23 @@ void Machine::end_op(Op& op) {
     token.id = next_token_++;
     tell([&](Observer& observer) { observer.set(op, token); });
   };
-  switch (op.kind) {
-    case OpKind::set_flag:
-      set();
-      deliver_flag(core_of(core.rank, core.block, !core.vector), op.id, token);
-      break;
-    case OpKind::set_sync:
-      token.sync = true;
-      set();
-      syncs_[core.rank * 2 + (core.vector ? 1 : 0)][core.block].push_back(token);
-      release_sync(core.rank, core.vector);
-      break;
-    case OpKind::set_event: {
-      set();
-      const int key = static_cast<int>(op.event) * 16 + op.id;
-      if (!core.events.emplace(key, token).second) {
-        violation(FindingCode::event_double_set, core, op.site,
-                  cat("event ", to_string(op.event), "(", op.id, ")"),
-                  "it was set before and nobody waited in between");
-      }
-      for (int lane = 1; lane < kLanes; ++lane) touch(core.index * kLaneSlots + lane);
-      break;
-    }
-    case OpKind::stage_l0:
-      set();
-      core.pipes[static_cast<int>(Lane::m)].stages.push_back(token);
-      touch(core.index * kLaneSlots + static_cast<int>(Lane::m));
-      break;
-    case OpKind::write_notify:
-      store_epoch(core, channels_[op.channel]->peer, op.slot, op.value, &op, op.site);
-      break;
-    default:
-      break;
-  }
-}
-
-void Machine::deliver_flag(SimCore& to, int id, Token token) {
-  const int counter = id & 15;
-  const bool reserved = counter >= 11 && counter <= 14;
-  if (id != counter) {
-    violation(FindingCode::flag_range, *cores_[token.core], token.site, cat("flag ", id),
-              cat("the device cuts ids to four bits: this is flag ", counter));
-  }
-  if (reserved && !token.sync) {
-    violation(FindingCode::flag_reserved, *cores_[token.core], token.site, cat("flag ", counter),
-              "flags 11 to 14 belong to sync_all; use 0 to 10 or 15");
-  }
-  to.protocols[counter] |= token.sync ? 2 : 1;
-  if (to.protocols[counter] == 3) {
-    violation(FindingCode::flag_alias, *cores_[token.core], token.site, cat("flag ", counter),
-              "the kernel and sync_all count on one counter");
-    to.protocols[counter] |= 4;  // said once
-  }
-  to.flags[counter].push_back(token);
-  if (to.flags[counter].size() == 16) {
-    violation(FindingCode::flag_overflow, *cores_[token.core], token.site, cat("flag ", counter),
-              cat(to.name(), " has 16 untaken counts; the counter ends at 15"));
-  }
-  for (int lane = 0; lane < kLanes; ++lane) touch(to.index * kLaneSlots + lane);
-}
-
-void Machine::release_sync(int rank, bool vector) {
-  auto& members = syncs_[rank * 2 + (vector ? 1 : 0)];
-  if (std::ranges::any_of(members, [](const auto& sets) { return sets.empty(); })) return;
-  Token whole = members[0].front();
-  whole.id = next_token_++;
-  whole.shares = blocks();
-  for (auto& sets : members) {
-    tell([&](Observer& observer) { observer.merge(whole, sets.front()); });
-    sets.pop_front();
-  }
-  for (int block = 0; block < blocks(); ++block) {
-    deliver_flag(core_of(rank, block, vector), vector ? 14 : 11, whole);
+  if (op.kind == OpKind::set_flag) {
+    set();
+    deliver_flag(core_of(core.rank, core.block, !core.vector), op.id, token);
+  } else if (op.kind == OpKind::set_sync) {
+    token.sync = true;
+    set();
+    syncs_[core.rank * 2 + (core.vector ? 1 : 0)][core.block].push_back(token);
+    release_sync(core.rank, core.vector);
+  } else if (op.kind == OpKind::set_event) {
+    set();
+    deliver_event(core, static_cast<int>(op.event) * 16 + op.id, token);
+  } else if (op.kind == OpKind::stage_l0) {
+    set();
+    core.pipes[static_cast<int>(Lane::m)].stages.push_back(token);
+    touch(core.index * kLaneSlots + static_cast<int>(Lane::m));
+  } else if (op.kind == OpKind::write_notify) {
+    store_epoch(core, channels_[op.channel]->peer, op.slot, op.value, &op, op.site);
   }
 }
 

@@ -22,16 +22,16 @@ namespace tandem::sim {
 
 // What differs between chips and what a check may make stricter.
 struct Profile {
-  int queue_depth = 32;        // of a pipe
-  bool serial_v = true;        // vector operations of a core end in order before the next starts
-  bool drain_is_remote = true;  // drain means "arrived", not only "source may be reused"
+  int queue_depth = 32;          // of a pipe
+  bool serial_v = true;          // vector operations of a core end in order before the next starts
+  bool drain_is_remote = true;   // drain means "arrived", not only "source may be reused"
   bool gate_blocks_all = false;  // older chips: the gate of one pipe stops the scalar stream
-  int strided_rows_max = 32;   // rows of a strided copy that really move; 0: all
+  int strided_rows_max = 32;     // rows of a strided copy that really move; 0: all
   std::uint64_t put_bytes_max = 256u << 20;
 };
 
 struct Rank {
-  Launch launch;                               // its extents and kernels
+  Launch launch;  // its extents and kernels
   const gemm::PackedWeights* weights = nullptr;
 };
 
@@ -49,7 +49,8 @@ struct Program {
 
 // Why a scalar stream stands still.
 struct Blocked {
-  enum class Kind : std::uint8_t { none, queue, idle, flag, drain, epoch, result } kind = Kind::none;
+  enum class Kind : std::uint8_t { none, queue, idle, flag, drain, epoch, result, time };
+  Kind kind = Kind::none;
   int id = 0;  // lane, flag, channel
   EpochSlot slot;
   std::uint64_t value = 0;
@@ -58,8 +59,16 @@ struct Blocked {
 
 struct PipeQueue {
   std::deque<std::unique_ptr<Op>> ops;
-  bool active = false;  // the head has begun and not ended
+  bool active = false;       // the head has begun and not ended
+  bool streaming = false;    // timed: the rest of an ended load still moves
   std::deque<Token> stages;  // M only: stage_l0 operations that ended
+};
+
+// Operands on their way from an L1 slot to the matrix unit.
+struct StagedOperands {
+  std::vector<Fragment> fragments;
+  std::vector<std::byte> codes, scales;
+  WeightTile weights;
 };
 
 struct SimCore {
@@ -72,15 +81,16 @@ struct SimCore {
   Blocked blocked;
   bool finished = true;
   std::array<PipeQueue, kLanes> pipes;
-  std::array<std::deque<Token>, 16> flags;      // untaken counts
-  std::map<int, Token> events;                  // by kind × 16 + id
-  std::map<int, int> channels;                  // peer → channel index
-  std::array<std::uint8_t, 16> protocols{};     // who used the counter: 1 the kernel, 2 sync_all
+  std::array<std::deque<Token>, 16> flags;   // untaken counts
+  std::map<int, Token> events;               // by kind × 16 + id
+  std::map<int, int> channels;               // peer → channel index
+  std::array<std::uint8_t, 16> protocols{};  // who used the counter: 1 the kernel, 2 sync_all
   std::vector<std::byte> ub;
   std::array<std::vector<float>, 2> halves;
   std::array<std::vector<Fragment>, 2> slots;
   std::array<std::vector<std::byte>, 2> slot_codes, slot_scales;
   std::array<WeightTile, 2> slot_weights;
+  std::deque<StagedOperands> staged;
 
   std::string name() const;  // "vector 3"
 };
@@ -108,6 +118,15 @@ struct Wire {
   std::deque<EpochStore> stores;
 };
 
+// What can go on by itself: a scalar stream or pipe of a core, a channel, or epoch stores on their
+// way. Unlike its number in a run, it does not depend on the order in which things were first used.
+struct Entity {
+  enum class Kind : std::uint8_t { lane, channel, wire } kind = Kind::lane;
+  int core = 0;
+  int part = 0;  // lane, or peer
+  friend auto operator<=>(const Entity&, const Entity&) = default;
+};
+
 // Chooses the next entity among those that can go on.
 class Schedule {
  public:
@@ -115,6 +134,8 @@ class Schedule {
   // `ready` is not empty; returns an index into it.
   virtual std::size_t pick(const Machine& machine, const std::vector<int>& ready) = 0;
 };
+
+class TimedRun;
 
 class Machine {
  public:
@@ -131,19 +152,24 @@ class Machine {
   int blocks() const { return program_.ranks[0].launch.blocks; }
   std::vector<std::unique_ptr<SimCore>>& cores() { return cores_; }
   std::vector<std::unique_ptr<SimChannel>>& channels() { return channels_; }
+  const SimCore& core(int index) const { return *cores_[index]; }
   SimCore& core_of(int rank, int block, bool vector);
   int launch_of(int rank) const { return launch_[rank]; }
   std::uint64_t steps() const { return steps_; }
   std::uint64_t ops() const { return ops_; }
   std::byte* memory(int rank, Buffer buffer);
   std::uint64_t epoch_word(int rank, EpochSlot slot) const;
-  std::string entity_name(int entity) const;
+  Entity entity(int number) const;
+  // The store that a wire delivers next, or null.
+  const EpochStore* next_store(int number) const;
+  std::string entity_name(int number) const;
 
   // For the cores' verbs; they run on the core's fibre.
   std::unique_ptr<Op> new_op(SimCore& core, OpKind kind, Lane lane, Site site);
   void enqueue(SimCore& core, std::unique_ptr<Op> op);
   void post(SimCore& core, int peer, std::unique_ptr<Op> op);
   void block(SimCore& core, const Blocked& blocked);
+  void scalar_work(SimCore& core, ScalarWork work);
   void take_flag(SimCore& core, int id, Site site);
   void wait_idle(SimCore& core, Site site);
   void drain(SimCore& core, int peer, Site site);
@@ -155,6 +181,7 @@ class Machine {
 
  private:
   friend class Executor;
+  friend class TimedRun;
   // Entities: core × 8 + lane; then channels and wires in order of their first use.
   int entity_count() const;
   bool enabled(int entity) const;
@@ -170,6 +197,7 @@ class Machine {
   void core_finished(SimCore& core);
   void end_launch(int rank);
   void deliver_flag(SimCore& to, int id, Token token);
+  void deliver_event(SimCore& core, int key, const Token& token);
   void release_sync(int rank, bool vector);
   void begin_op(Op& op);
   void end_op(Op& op);
@@ -184,23 +212,25 @@ class Machine {
   std::vector<std::unique_ptr<SimCore>> cores_;
   std::vector<std::unique_ptr<SimChannel>> channels_;
   std::vector<std::unique_ptr<Wire>> wires_;
-  std::map<std::pair<int, int>, int> wire_index_;       // core, peer
-  std::vector<int> extra_entities_;                     // channel i: i; wire i: −1 − i
+  std::map<std::pair<int, int>, int> wire_index_;  // core, peer
+  std::vector<int> extra_entities_;                // channel i: i; wire i: −1 − i
   std::vector<int> channel_entity_, wire_entity_;
-  std::vector<std::vector<std::byte>> memory_;          // rank × buffer
-  std::vector<std::uint64_t> words_;                    // rank × (arrived, core)
-  std::vector<std::vector<std::deque<Token>>> syncs_;   // rank × kind: sets by member
+  std::vector<std::vector<std::byte>> memory_;         // rank × buffer
+  std::vector<std::uint64_t> words_;                   // rank × (arrived, core)
+  std::vector<std::vector<std::deque<Token>>> syncs_;  // rank × kind: sets by member
   std::vector<int> launch_, running_;
   std::vector<std::uint64_t> epoch_base_;
   std::vector<std::unique_ptr<Op>> spare_;
-  std::vector<int> ready_;        // entities that may go on, in order
-  std::vector<int> place_;        // entity → 1 + place in ready_, 0: not there
-  std::deque<int> queue_;         // the same for the canonical schedule
+  std::vector<int> ready_;  // entities that may go on, in order
+  std::vector<int> place_;  // entity → 1 + place in ready_, 0: not there
+  std::deque<int> queue_;   // the same for the canonical schedule
   bool canonical_ = true;
+  bool explored_ = false;  // a Schedule chooses; waits are places where others may go first
   std::uint32_t next_token_ = 1;
   std::uint64_t steps_ = 0;
   std::uint64_t ops_ = 0;
   gemm::PackedRows packed_;
+  TimedRun* timed_ = nullptr;  // null: nothing takes time
 };
 
 }  // namespace tandem::sim

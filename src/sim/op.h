@@ -29,12 +29,12 @@ enum class OpKind : std::uint8_t {
   convert,     // V
   store_ub,    // MTE3
   set_flag,
-  set_sync,    // the mode-0 flag of sync_all
+  set_sync,  // the mode-0 flag of sync_all
   gate,
   set_event,
   wait_event,
   pipe_barrier,
-  write,       // channel
+  write,  // channel
   read,
   write_notify,
   write_reduce,
@@ -69,8 +69,8 @@ struct Token {
   Lane lane = Lane::scalar;
   Site site;
   std::uint64_t time = 0;
-  bool sync = false;     // made by sync_all
-  int shares = 1;        // how often it is taken
+  bool sync = false;  // made by sync_all
+  int shares = 1;     // how often it is taken
 };
 
 struct Op {
@@ -82,7 +82,7 @@ struct Op {
   std::uint32_t record = 0;  // observers' number for what they know of it
   std::vector<Access> accesses;
   // Parameters, as the verb had them.
-  int id = 0;      // flag, event, L1 slot
+  int id = 0;  // flag, event, L1 slot
   int half = 0;
   EventKind event = EventKind::mte2_v;
   std::vector<Fragment> a;
@@ -96,8 +96,10 @@ struct Op {
   EpochSlot slot;
   std::uint64_t value = 0;
   std::uint64_t* result = nullptr;  // of fetch_add
-  bool void_op = false;  // out of bounds or beyond a budget: reported, has no effect
+  bool void_op = false;             // out of bounds or beyond a budget: reported, has no effect
   std::uint64_t issue_time = 0;
+  CacheHint hint = CacheHint::keep;  // of the weights of a load
+  std::int64_t slice = -1;           // of a timed run: what issued it, then its own
 };
 
 }  // namespace tandem::sim

@@ -57,7 +57,7 @@ class CommonCore : public Base {
   void wait_event(EventKind kind, int id, Site site) override {
     queue_event(OpKind::wait_event, kind, id, lane_of(waiter_of(kind)), site);
   }
-  void scalar(ScalarWork, Site) override {}
+  void scalar(ScalarWork work, Site) override { machine_.scalar_work(state_, work); }
 
  protected:
   void queue_event(OpKind what, EventKind kind, int id, Lane lane, Site site) {
@@ -86,6 +86,7 @@ class SimCube final : public CommonCore<CubeCore> {
     op->id = slot;
     op->a.assign(a.begin(), a.end());
     op->b = b;
+    op->hint = hint_;
     std::int64_t bytes = 0;
     for (const Fragment& fragment : a) {
       add_view(machine_, *op, fragment.data, AccessKind::read);
@@ -139,7 +140,7 @@ class SimCube final : public CommonCore<CubeCore> {
     machine_.enqueue(state_, std::move(op));
   }
 
-  void cache_hint(CacheHint, Site) override {}
+  void cache_hint(CacheHint hint, Site) override { hint_ = hint; }
 
  private:
   static std::int64_t rows_of(std::span<const Fragment> a) {
@@ -148,6 +149,7 @@ class SimCube final : public CommonCore<CubeCore> {
     return rows;
   }
 
+  CacheHint hint_ = CacheHint::keep;
   std::int64_t slot_bytes_[2] = {0, 0};
   std::int64_t rows_[2] = {0, 0};
   std::int64_t columns_[2] = {0, 0};
@@ -176,6 +178,7 @@ class QueueChannel final : public Channel {
     transfer(OpKind::write_reduce, destination, source, AccessKind::atomic, site);
   }
   void write_value_nbi(View destination, std::uint32_t value, Site site) override {
+    check_peer(site);
     auto op = machine_.new_op(state_, OpKind::write_value, Lane::scalar, site);
     op->v0 = destination;
     op->value = value;
@@ -183,6 +186,7 @@ class QueueChannel final : public Channel {
     machine_.post(state_, peer_, std::move(op));
   }
   std::uint64_t fetch_add(View word, std::uint64_t value, Site site) override {
+    check_peer(site);
     std::uint64_t result = 0;
     auto op = machine_.new_op(state_, OpKind::fetch_add, Lane::scalar, site);
     op->v0 = word;
@@ -193,11 +197,20 @@ class QueueChannel final : public Channel {
     drain(site);
     return result;
   }
-  void drain(Site site) override { machine_.drain(state_, peer_, site); }
+  void drain(Site site) override {
+    check_peer(site);
+    machine_.drain(state_, peer_, site);
+  }
 
  private:
+  void check_peer(Site site) {
+    if (peer_ != state_.rank && peer_ >= 0 && peer_ < machine_.ranks()) return;
+    machine_.violation(FindingCode::channel_self, state_, site, cat("channel to rank ", peer_),
+                       "a rank has channels to its peers only");
+  }
   std::unique_ptr<Op> make(OpKind kind, View destination, View source, AccessKind write,
                            Site site) {
+    check_peer(site);
     auto op = machine_.new_op(state_, kind, Lane::scalar, site);
     op->v0 = destination;
     op->v1 = source;
@@ -231,10 +244,6 @@ class SimVector final : public CommonCore<VectorCore> {
   SimVector(Machine& machine, SimCore& state) : CommonCore(machine, state, Lane::mte3, 14) {}
 
   Channel& channel(int peer) override {
-    if (peer == rank() || peer < 0 || peer >= machine_.ranks()) {
-      machine_.violation(FindingCode::channel_self, state_, state_.blocked.site,
-                         cat("channel to rank ", peer), "a rank has channels to its peers only");
-    }
     auto& slot = channels_[peer];
     if (!slot) slot = std::make_unique<QueueChannel>(machine_, state_, peer);
     return *slot;

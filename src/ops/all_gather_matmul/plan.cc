@@ -67,8 +67,9 @@ void fill_plan(PlanBuilder& builder) {
   plan.slots = ring_slots;
   make_flags(builder, {.ready = {0}, .own = {0}, .release = {1}},
              {.ready = {1, 10}, .own = {0}, .release = {1, 10}});
-  plan.comm = {rows_of_a(plan, Buffer::a, Buffer::window_data, problem.k, ring_slots),
-               rows_of_a(plan, Buffer::a_scale, Buffer::window_scale, scale_row_bytes(problem.k), 0)};
+  plan.comm = {
+      rows_of_a(plan, Buffer::a, Buffer::window_data, problem.k, ring_slots),
+      rows_of_a(plan, Buffer::a_scale, Buffer::window_scale, scale_row_bytes(problem.k), 0)};
   make_window(builder);
   make_regions(plan);
   make_grids(builder, 1);

@@ -24,7 +24,8 @@ TileOperands FragmentList::slice(const Tile& tile, std::int64_t element_bytes) c
     const std::int64_t rows = end - first;
     part.a[part.count] = {a_[i].data.slice_rows(first, rows), a_[i].scale.slice_rows(first, rows)};
     part.c[part.count] =
-        c_[i].slice_rows(first, rows)
+        c_[i]
+            .slice_rows(first, rows)
             .slice_columns(tile.columns.first * element_bytes, tile.columns.count * element_bytes);
     ++part.count;
   }

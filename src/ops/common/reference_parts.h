@@ -26,7 +26,7 @@ class ReferenceSums {
   std::int64_t rows;
   std::int64_t columns;
   std::vector<float> sums;
-  std::vector<double> exact;      // empty unless wanted
+  std::vector<double> exact;  // empty unless wanted
   std::vector<double> magnitude;
 };
 

@@ -47,9 +47,10 @@ void fill_plan(PlanBuilder& builder) {
                         .n = std::max<std::int64_t>(1, plan.columns_of(0).count),
                         .k = std::max<std::int64_t>(1, problem.k),
                         .cores = std::max(1, plan.device.cores)};
-  for (auto [rows, tiling] : {std::pair{problem.m, &plan.tiling_full},
-                              {plan.rounds() > 0 ? plan.slices.front().count : 1, &plan.tiling_head},
-                              {plan.rounds() > 0 ? plan.slices.back().count : 1, &plan.tiling_tail}}) {
+  for (auto [rows, tiling] :
+       {std::pair{problem.m, &plan.tiling_full},
+        {plan.rounds() > 0 ? plan.slices.front().count : 1, &plan.tiling_head},
+        {plan.rounds() > 0 ? plan.slices.back().count : 1, &plan.tiling_tail}}) {
     request.m = std::max<std::int64_t>(1, rows);
     *tiling = make_tiling(request, plan.device);
   }

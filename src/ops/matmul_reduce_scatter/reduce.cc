@@ -98,8 +98,12 @@ void Reducer::reduce_pass(int round, Slice rows, Slice columns) {
   core_.set_event(EventKind::v_mte3, 0);
   core_.wait_event(EventKind::v_mte3, 0);
   const std::int64_t pitch = plan_.problem.n * out_bytes;
-  const View c{core_.rank(), Buffer::c,   rows.first * pitch + columns.first * out_bytes,
-               rows.count,   columns.count * out_bytes, pitch};
+  const View c{core_.rank(),
+               Buffer::c,
+               rows.first * pitch + columns.first * out_bytes,
+               rows.count,
+               columns.count * out_bytes,
+               pitch};
   core_.store(c, out);
   core_.set_event(EventKind::mte3_v, 0);
 }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "tandem/problem.h"
+
+namespace tandem {
+
+// A named form of the operators that differs from the default in one decision of the plan.
+struct Variant {
+  std::string_view name;
+  std::string_view summary;
+  void (*apply)(Problem& problem);
+  bool (*applies)(OperatorKind op);
+};
+
+std::span<const Variant> all_variants();
+
+// The problem in that form; empty: as it is. Throws Error{refused} for a name that is none.
+Problem with_variant(const Problem& problem, std::string_view name);
+
+}  // namespace tandem

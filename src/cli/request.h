@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options that commands share. A value that makes no sense does not end the parse: its reason
+// is kept, so that the user learns of everything at once.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tandem/case.h"
+#include "tandem/inputs.h"
+#include "tandem/world.h"
+
+namespace tandem::cli {
+
+struct Request {
+  std::string command;        // "tandem run", opens each message
+  std::string operator_word;  // of OPERATOR
+  Extents given;
+  CaseOptions options;
+  WorldOptions world;
+  std::string device = "host";
+  std::vector<std::string> reasons;
+
+  void refuse(const std::string& observation, const std::string& remedy);
+};
+
+// OPERATOR, shapes, types and variants: everything in a Problem.
+void add_problem_options(CLI::App& app, Request& request);
+// Seed, inputs, files, repetitions, and how the ranks run.
+void add_run_options(CLI::App& app, Request& request);
+void add_workers_option(CLI::App& app, Request& request);
+
+// An option with a whole number. The target stays as it is where the text is none.
+CLI::Option* add_number(CLI::App& app, Request& request, const std::string& name,
+                        std::int64_t& target, const std::string& help);
+
+enum class AllOperators { allowed, refused };
+
+// The operators that OPERATOR names; none, and a reason, if it names none.
+std::vector<OperatorKind> operators_of(Request& request, AllOperators all);
+
+// The problem of one operator: with its default extents where none is given.
+Problem problem_of(const Request& request, OperatorKind op);
+
+}  // namespace tandem::cli

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks for the tests of this layer: a transport, a HostRank on each rank, and findings that come
+// back from processes as text.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/strings.h"
+#include "host/host_rank.h"
+#include "host/spawn.h"
+#include "host/transport/transport.h"
+
+namespace tandem::host {
+
+// Collects what a rank found wrong. Ranks are processes, whose own test results nobody would see.
+class Findings {
+ public:
+  template <typename... Parts>
+  void expect(bool condition, const Parts&... what) {
+    if (!condition) text_ += cat(what..., "\n");
+  }
+  template <typename A, typename B>
+  void expect_equal(const A& got, const B& want, const std::string& what) {
+    expect(got == want, what, ": got ", got, ", want ", want);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+using TestMain = std::function<void(HostRank& rank, Findings& findings)>;
+
+// Runs `main` on every rank of a new world. All ranks have met once before it.
+inline std::vector<RankOutcome> run_test_world(std::string_view transport_name, int ranks,
+                                               const HostOptions& options, const TestMain& main) {
+  const auto transport = make_transport(transport_name, ranks);
+  const auto rank_main = [&](int index) {
+    HostRank rank(*transport, index, options);
+    rank.meet("the start of the test");
+    Findings findings;
+    main(rank, findings);
+    return findings.text();
+  };
+  const auto run = transport_name == "threads" ? run_as_threads : run_as_processes;
+  return run(*transport, rank_main, {});
+}
+
+// What all ranks found, and how those ended that failed. Empty if all is well.
+inline std::string failures_of(const std::vector<RankOutcome>& outcomes) {
+  std::string text;
+  for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
+    const RankOutcome& outcome = outcomes[rank];
+    if (outcome.exit_code == 0 && outcome.result.empty()) continue;
+    text += cat("rank ", rank, " ended with ", outcome.exit_code, ": ", outcome.result,
+                outcome.message, "\n");
+  }
+  return text;
+}
+
+}  // namespace tandem::host

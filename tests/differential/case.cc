@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "case.h"
+
+#include "base/strings.h"
+#include "problem_fields.h"
+
+namespace tandem::differential {
+namespace {
+
+std::string joined(const Problem& problem) {
+  std::string text;
+  for (const auto& [name, value] : problem_fields(problem)) text += name + '=' + value + ' ';
+  return text;
+}
+
+}  // namespace
+
+std::string_view to_string(InputKind kind) {
+  switch (kind) {
+    case InputKind::normal:
+      return "normal";
+    case InputKind::coded:
+      return "coded";
+    case InputKind::extreme:
+      return "extreme";
+  }
+  return "?";
+}
+
+std::string command_line(const Case& one) {
+  const Problem& problem = one.problem;
+  Problem plain;  // whose other options are the defaults
+  plain.op = problem.op;
+  plain.ranks = problem.ranks;
+  plain.m = problem.m;
+  plain.n = problem.n;
+  plain.k = problem.k;
+  std::string text = cat("tandem run ", to_string(problem.op), " -R ", problem.ranks, " -m ",
+                         problem.m, " -n ", problem.n, " -k ", problem.k);
+  const auto defaults = problem_fields(plain);
+  const auto fields = problem_fields(problem);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const auto& [name, value] = fields[i];
+    if (value == defaults[i].second) continue;
+    text += " --" + name;
+    if (value != "yes") text += ' ' + value;
+  }
+  return text + cat(" --transport ", one.transport, " --input ", to_string(one.inputs),
+                    " --workers ", one.workers, " --seed ", one.seed);
+}
+
+std::string data_key(const Case& one) {
+  Problem problem = one.problem;
+  const Problem plain;
+  problem.tiles = plain.tiles;
+  problem.tile_rows = plain.tile_rows;
+  problem.tail = plain.tail;
+  problem.slots = plain.slots;
+  problem.blocks = plain.blocks;
+  problem.cores = plain.cores;
+  problem.flags = plain.flags;
+  problem.reduction = plain.reduction;
+  problem.product = plain.product;
+  problem.ub = plain.ub;
+  problem.strided = plain.strided;
+  problem.barrier = plain.barrier;
+  problem.fence = plain.fence;
+  problem.transfer = plain.transfer;
+  return joined(problem) + cat(to_string(one.inputs), ' ', one.seed);
+}
+
+std::string world_key(const Case& one) {
+  return cat(one.transport, ' ', one.problem.ranks, ' ', one.workers);
+}
+
+}  // namespace tandem::differential

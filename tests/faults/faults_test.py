@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What happens when ranks die, stop, come late or never, and when memory is short.
+
+Usage: faults_test.py TANDEM [unittest arguments]
+"""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+TANDEM = ""
+TIMEOUT_MS = 1000
+# Long enough to be hit by a signal in the middle of its launches.
+LONG_RUN = ["run", "all-gather-matmul", "-R", "4", "-m", "64", "-n", "256", "-k", "512",
+            "--repeat", "20000", "--timeout-ms", str(TIMEOUT_MS)]
+SHORT_RUN = ["run", "all-gather-matmul", "-R", "4", "-m", "37", "-n", "70", "-k", "96",
+             "--timeout-ms", str(TIMEOUT_MS)]
+OPERATORS = ("all-to-all-matmul", "all-gather-matmul", "matmul-all-gather", "matmul-reduce-scatter")
+
+
+def processes():
+    """Pids of all tandem processes."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            with open(f"/proc/{entry}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+            with open(f"/proc/{entry}/stat") as file:
+                state = file.read().rsplit(")", 1)[1].split()[0]
+        except OSError:
+            continue
+        if words[0].decode() == TANDEM and state != "Z":
+            found.append(int(entry))
+    return found
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def start(arguments, fault=None, **options):
+    environment = dict(os.environ)
+    environment.pop("TANDEM_TEST_FAULT", None)
+    if fault:
+        environment["TANDEM_TEST_FAULT"] = fault
+    return subprocess.Popen([TANDEM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True, env=environment, **options)
+
+
+def wait_for_ranks(process, count):
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        ranks = children(process.pid)
+        if len(ranks) == count:
+            return ranks
+        time.sleep(0.01)
+    raise AssertionError("the ranks did not start")
+
+
+class Faults(unittest.TestCase):
+    def setUp(self):
+        self.shm = set(os.listdir("/dev/shm"))
+        self.before = set(processes())
+
+    def tearDown(self):
+        self.assertEqual(set(os.listdir("/dev/shm")) - self.shm, set(), "left in /dev/shm")
+        deadline = time.monotonic() + 3
+        while set(processes()) - self.before and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(set(processes()) - self.before, set(), "processes were left behind")
+
+    def finish(self, process, code, limit_s=20):
+        begin = time.monotonic()
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, code, out + err)
+        self.assertLess(time.monotonic() - begin, limit_s, out + err)
+        if code != 0:
+            self.assertNotIn("PASS", out)
+        return out + err
+
+    def test_a_killed_rank_is_named_and_everybody_ends(self):
+        for operator in OPERATORS:
+            process = start(["run", operator, *SHORT_RUN[2:]], fault="kill:rank=2,launch=0")
+            text = self.finish(process, 3, limit_s=TIMEOUT_MS / 1000 + 8)
+            self.assertIn("rank 2", text)
+            self.assertIn("signal 9", text)
+            self.assertIn("reproduce: ", text)
+
+    def test_a_rank_killed_from_outside_is_named(self):
+        process = start(LONG_RUN)
+        victim = wait_for_ranks(process, 4)[1]
+        time.sleep(0.3)
+        os.kill(victim, signal.SIGKILL)
+        text = self.finish(process, 3, limit_s=TIMEOUT_MS / 1000 + 4)
+        self.assertIn(str(victim), text)
+
+    def test_a_stopped_rank_is_reported_within_the_deadline(self):
+        for operator in OPERATORS:
+            process = start(["run", operator, *SHORT_RUN[2:]], fault="stop:rank=1,launch=0")
+            text = self.finish(process, 3, limit_s=TIMEOUT_MS / 1000 + 8)
+            self.assertIn("rank 1", text)
+            self.assertIn("is stopped", text)
+            self.assertIn("waited", text)
+
+    def test_a_rank_stopped_from_outside_is_reported(self):
+        process = start(LONG_RUN)
+        victim = wait_for_ranks(process, 4)[3]
+        time.sleep(0.3)
+        os.kill(victim, signal.SIGSTOP)
+        text = self.finish(process, 3, limit_s=TIMEOUT_MS / 1000 + 4)
+        self.assertIn("rank 3", text)
+
+    def test_a_late_rank_is_waited_for(self):
+        self.finish(start(SHORT_RUN, fault="late:rank=1,ms=500"), 0)
+
+    def test_a_rank_that_never_comes_is_named(self):
+        text = self.finish(start(SHORT_RUN, fault="absent:rank=3"), 3)
+        self.assertIn("rank 3", text)
+
+    def test_an_interrupt_ends_all_ranks(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = start(LONG_RUN)
+            wait_for_ranks(process, 4)
+            process.send_signal(number)
+            self.finish(process, 128 + number, limit_s=5)
+
+    def test_ranks_die_with_their_launcher(self):
+        process = start(LONG_RUN)
+        wait_for_ranks(process, 4)
+        process.kill()
+        process.communicate()
+
+    def test_the_next_job_starts_at_once(self):
+        self.finish(start(SHORT_RUN, fault="kill:rank=0,launch=0"), 3)
+        self.finish(start(SHORT_RUN), 0)
+
+    def test_two_jobs_at_once_do_not_hear_each_other(self):
+        for _ in range(5):
+            first, second = start(SHORT_RUN), start(SHORT_RUN)
+            self.finish(first, 0)
+            self.finish(second, 0)
+
+    def test_too_little_address_space_is_one_clear_refusal(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
+        process = start(["run", "matmul-all-gather", "-R", "2", "-m", "8192", "-n", "16384",
+                         "-k", "64"], preexec_fn=limit)
+        text = self.finish(process, 5)
+        self.assertIn("use a smaller shape", text)
+
+    def test_too_few_descriptors_are_one_clear_refusal(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8))
+        text = self.finish(start(SHORT_RUN, preexec_fn=limit), 5)
+        self.assertIn("raise", text)
+
+    def test_a_full_dev_shm_does_not_matter(self):
+        mount = "mount -t tmpfs -o size=64k tmpfs /dev/shm && exec \"$@\""
+        command = ["unshare", "--mount", "sh", "-c", mount, "sh", TANDEM, *SHORT_RUN]
+        probe = subprocess.run(["unshare", "--mount", "sh", "-c", mount, "sh", "true"],
+                               capture_output=True)
+        if probe.returncode != 0:
+            self.skipTest("no right to make a mount namespace here")
+        result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+
+if __name__ == "__main__":
+    TANDEM = os.path.realpath(sys.argv.pop(1))
+    unittest.main()
