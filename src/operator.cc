@@ -48,6 +48,7 @@ struct Operator::Impl {
   Device device;
   host::Windows windows;
   std::int64_t window_bytes = 0;
+  std::int64_t slice_rows = 0;  // of a round, in the plan of the largest m; 0: not made yet
   std::map<std::int64_t, Prepared> prepared;  // by m
   Prepared* current = nullptr;
   std::unique_ptr<gemm::PackedWeights> weights;
@@ -61,14 +62,31 @@ struct Operator::Impl {
 
   // A launch keeps a pointer to its plan, which therefore stays in the map.
   void use(std::int64_t m);
+  // What is asked for fewer rows: slices no taller than those that the windows are made for.
+  Problem with_m(std::int64_t m) const;
+  // Bytes that every plan of m rows or fewer fits into.
+  std::int64_t largest_window() const;
 };
+
+Problem Operator::Impl::with_m(std::int64_t m) const {
+  Problem smaller = problem;
+  smaller.m = m;
+  if (!smaller.tiles && slice_rows > 0) smaller.tile_rows = slice_rows;
+  return smaller;
+}
+
+std::int64_t Operator::Impl::largest_window() const {
+  const std::int64_t bytes = current->plan.window_bytes;
+  if (problem.slots == 0 || slice_rows == 0) return bytes;
+  // Where the ring does not turn, all-gather has room for the own rows too.
+  const std::int64_t rows = std::min(problem.m, problem.slots * slice_rows);
+  return std::max(bytes, make_plan(with_m(rows), device).window_bytes);
+}
 
 void Operator::Impl::use(std::int64_t m) {
   auto found = prepared.find(m);
   if (found == prepared.end()) {
-    Problem smaller = problem;
-    smaller.m = m;
-    found = prepared.emplace(m, Prepared{make_plan(smaller, device), nullptr}).first;
+    found = prepared.emplace(m, Prepared{make_plan(with_m(m), device), nullptr}).first;
     Prepared& made = found->second;
     TANDEM_CHECK(made.plan.window_bytes <= window_bytes || prepared.size() == 1,
                  "a smaller m needs a larger window");
@@ -92,7 +110,9 @@ Operator::Operator(World& world, const Problem& problem) : impl_(std::make_uniqu
       world.impl().rank->exchange("the count of workers", std::to_string(world.workers())));
   impl.device = host_device(workers);
   impl.use(problem.m);
-  impl.window_bytes = impl.current->plan.window_bytes;
+  const auto& slices = impl.current->plan.slices;
+  impl.slice_rows = slices.empty() ? 0 : slices.front().count;
+  impl.window_bytes = impl.largest_window();
   impl.windows = world.impl().rank->allocate_windows(impl.window_bytes);
   impl.world = &world;
   impl.staging.resize(impl.current->plan.staging_bytes);

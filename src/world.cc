@@ -117,7 +117,13 @@ void World::progress(const std::string& line) { host::send_progress(line); }
 
 void World::agree(const std::string& subject,
                   const std::vector<std::pair<std::string, std::string>>& fields) {
-  const auto texts = impl_->rank->exchange("the comparison of " + subject, to_text(fields));
+  const std::string own = to_text(fields);
+  if (own.size() >= host::kTextBytes) {
+    throw Error(ErrorKind::refused,
+                cat(subject, ": the fields to compare take ", own.size(), " bytes, at most ",
+                    host::kTextBytes - 1, " are allowed; compare fewer or a digest of them"));
+  }
+  const auto texts = impl_->rank->exchange("the comparison of " + subject, own);
   const auto first = parse_text(texts[0]);
   std::string reasons;
   for (int peer = 1; peer < size(); ++peer) {
@@ -128,6 +134,11 @@ void World::agree(const std::string& subject,
       if (seen == value) continue;
       reasons += cat(reasons.empty() ? "" : "\n", subject, ": ", name, " is ", seen, " on rank ",
                      peer, " and ", value, " on rank 0; give all ranks the same");
+    }
+    for (const auto& [name, value] : other) {
+      if (first.contains(name)) continue;
+      reasons += cat(reasons.empty() ? "" : "\n", subject, ": ", name, " is ", value, " on rank ",
+                     peer, " and missing on rank 0; give all ranks the same");
     }
   }
   if (!reasons.empty()) throw Error(ErrorKind::refused, reasons);
