@@ -60,7 +60,7 @@ struct CheckOptions {
 
 enum class CheckVerdict : std::uint8_t {
   sound,     // no finding, in any schedule of this input
-  explored,  // no finding in the schedules that were run, which do not speak for all
+  explored,  // NONCONFLUENT alone: the schedules that were run do not speak for all
   findings,
   deadlock,  // findings, and the program got stuck
 };

@@ -66,8 +66,9 @@ constexpr FindingHelp kHelp[] = {
      "drain every channel before the kernel ends, on early exits too"},
     {FindingCode::channel_self, "a channel to the own rank, or to none",
      "skip the own rank, copy locally"},
-    {FindingCode::nonconfluent, "what is executed depends on the schedule",
-     "decide by rank, core and plan, not by what came first"},
+    {FindingCode::nonconfluent,
+     "one run does not speak for all schedules and not all were run, or what is executed differs",
+     "decide by rank, core and plan, not by what came first; --strategy exhaustive may settle it"},
     {FindingCode::wrong_value, "an element of C is not the reference's",
      "if nothing else is reported, look at addresses and extents; else at the other findings "
      "first"},

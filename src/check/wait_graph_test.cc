@@ -87,6 +87,7 @@ TEST(WaitGraph, PrintsACycleEdgeByEdge) {
   EXPECT_TRUE(contains(text, "cube 0 S: wait_flag")) << text;
   EXPECT_TRUE(contains(text, "for flag 1 of its vector core")) << text;
   EXPECT_FALSE(contains(text, "root:")) << text;
+  EXPECT_FALSE(contains(text, "behind:")) << text;
 }
 
 TEST(WaitGraph, FollowsAWaitThroughAPipeThatAGateHolds) {

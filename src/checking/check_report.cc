@@ -42,7 +42,6 @@ std::string check_text(const CheckReport& report) {
     text += finding.text + "\n";
     if (const auto* help = check::find_help(finding.code)) text += cat("  fix: ", help->fix, "\n");
   }
-  for (const std::string& doubt : report.doubts) text += cat("open: ", doubt, "\n");
   if (!report.findings.empty()) text += cat("reproduce: ", report.reproduce, "\n");
   if (!report.smallest.empty() && report.smallest != report.reproduce) {
     text += cat("smallest: ", report.smallest, "\n");

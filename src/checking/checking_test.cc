@@ -232,6 +232,19 @@ TEST(Check, AMutantIsFoundInItsOwnCase) {
   EXPECT_NE(report.smallest.find("-R 1 -m 1 "), std::string::npos) << report.smallest;
 }
 
+TEST(Check, WhatStaysOpenIsAFindingToo) {
+  CheckOptions options = mutant_options("N10");  // two ranks add to one place
+  for (CheckStrategy strategy : {CheckStrategy::canonical, CheckStrategy::exhaustive}) {
+    options.strategy = strategy;
+    options.schedules = 20;
+    const CheckReport report = run_check(options);
+    EXPECT_EQ(report.verdict, CheckVerdict::explored);
+    EXPECT_EQ(codes_of(report), std::set<std::string>{"NONCONFLUENT"});
+    EXPECT_EQ(exit_code(report), 4);
+    EXPECT_FALSE(report.doubts.empty());
+  }
+}
+
 TEST(Check, RefusesWhatHasNoPlanOrNoName) {
   CheckOptions options = small_case(OperatorKind::all_gather_matmul, 0, 2);
   EXPECT_THROW(run_check(options), Error);

@@ -9,6 +9,7 @@
 #include "cli/request.h"
 #include "tandem/checking.h"
 #include "tandem/error.h"
+#include "tandem/planning.h"
 #include "tandem/results.h"
 
 namespace tandem::cli {
@@ -60,8 +61,32 @@ int narrowed(CheckRequest& request, const std::string& name, std::int64_t value,
   return static_cast<int>(value);
 }
 
+// What does not depend on the operator.
+void take_common(CheckRequest& request, CheckOptions& options) {
+  options.schedules = narrowed(request, "--schedules", request.schedules, 0);
+  options.profile = request.check.profile;
+  options.profile.queue_depth = narrowed(request, "--queue-depth", request.queue_depth, 1);
+  options.seed = static_cast<std::uint64_t>(request.seed);
+  options.shrink = request.no_shrink ? CheckShrink::off : CheckShrink::on;
+  if (const auto strategy = try_parse<CheckStrategy>(request.strategy)) {
+    options.strategy = *strategy;
+  } else {
+    request.refuse(fmt::format("--strategy is '{}'", request.strategy), "use " + strategy_words());
+  }
+}
+
+// The case in which a mutant is known to show.
+CheckOptions options_of_mutant(CheckRequest& request) {
+  CheckOptions options = mutant_options(request.check.mutant);
+  take_common(request, options);
+  if (options.strategy != CheckStrategy::canonical) options.replay.clear();
+  if (!request.check.replay.empty()) options.replay = request.check.replay;
+  return options;
+}
+
 CheckOptions options_of(CheckRequest& request, OperatorKind op) {
   CheckOptions options = request.check;
+  take_common(request, options);
   Problem problem = request.options.problem;
   problem.op = op;
   const Extents usual = default_extents(problem, request.device);
@@ -71,16 +96,7 @@ CheckOptions options_of(CheckRequest& request, OperatorKind op) {
   options.problem = problem;
   options.device = request.device;
   options.launches = narrowed(request, "--launches", request.launches, 1);
-  options.schedules = narrowed(request, "--schedules", request.schedules, 0);
-  options.profile.queue_depth = narrowed(request, "--queue-depth", request.queue_depth, 1);
-  options.seed = static_cast<std::uint64_t>(request.seed);
   options.data = request.footprint ? CheckData::footprint : CheckData::values;
-  options.shrink = request.no_shrink ? CheckShrink::off : CheckShrink::on;
-  if (const auto strategy = try_parse<CheckStrategy>(request.strategy)) {
-    options.strategy = *strategy;
-  } else {
-    request.refuse(fmt::format("--strategy is '{}'", request.strategy), "use " + strategy_words());
-  }
   return options;
 }
 
@@ -97,13 +113,16 @@ int check(CheckRequest& request) {
   CheckReport report;
   try {
     if (request.operator_word.empty() && !request.check.mutant.empty()) {
-      options = mutant_options(request.check.mutant);
-      options.shrink = request.no_shrink ? CheckShrink::off : CheckShrink::on;
+      options = options_of_mutant(request);
     } else {
       const auto kinds = operators_of(request, AllOperators::refused);
       if (!kinds.empty()) options = options_of(request, kinds[0]);
     }
-    if (request.reasons.empty()) report = run_check(options, show);
+    if (request.reasons.empty()) {
+      report = run_check(options, show);
+    } else if (options.problem.m > 0) {
+      plan_text(options.problem, {.device = options.device});  // what the planner has against it
+    }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::refused) throw;
     request.reasons.emplace_back(error.what());

@@ -15,9 +15,8 @@ namespace tandem::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "exit codes: 0 pass, 1 wrong result, 2 refused, 3 time-out or lost rank, 5 something is "
-    "lacking,\n"
-    "130 interrupted, 134 a bug of this program";
+    "exit codes: 0 pass, 1 wrong result, 2 refused, 3 time-out or lost rank, 4 a check found "
+    "something,\n5 something is lacking, 130 interrupted, 134 a bug of this program";
 
 // "tandem run", or "tandem" where no command was recognised.
 std::string command_of(const CLI::App& program) {

@@ -70,6 +70,7 @@ class WaitReport {
       std::ranges::sort(members);
       components_.push_back(std::move(members));
     }
+    std::ranges::sort(components_);  // what is told first is the first by rank and block
   }
 
   bool is_cycle(const std::vector<int>& members) const {
@@ -190,6 +191,7 @@ class WaitReport {
         places.insert(cat(kind_name(*waits_[i].core), to_string(waits_[i].lane),
                           waits_[i].site.file, waits_[i].site.line));
       }
+      told_.insert(cycle.begin(), cycle.end());
       std::string shape;
       for (const std::string& place : places) shape += place + "|";
       const auto [found, fresh] = shapes.emplace(shape, std::pair{cycle, 0});
@@ -209,7 +211,6 @@ class WaitReport {
         finding.detail += cat("\n    rank ", wait.core->rank, " ", wait.core->name(), " ",
                               to_string(wait.lane), ": ", line(wait));
         add_side(finding, {cycle[i]});
-        told_.insert(cycle[i]);
       }
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gate of the machine interface: a core's calls (name, place, operands) are the same on the
-// host machine and on a machine that only takes notes. A kernel cannot ask where it runs.
+// host machine, in virtual time and on a machine that only takes notes. A kernel cannot ask where
+// it runs.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -14,6 +15,7 @@
 #include "ops/test_bytes.h"
 #include "ops/test_problem.h"
 #include "report/device_json.h"
+#include "sim/machine.h"
 #include "tandem/world.h"
 #include "world_impl.h"
 
@@ -82,7 +84,21 @@ std::string run_rank(World& world, const Plan& plan, RankRecording& noted) {
   return "";
 }
 
-class HostTrace : public testing::TestWithParam<OperatorKind> {
+// The same launch in virtual time; values do not matter.
+std::vector<RankRecording> simulate(const Plan& plan) {
+  std::vector<RankRecording> noted(kRanks);
+  sim::Program program;
+  program.launches = 1;
+  program.values = false;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    program.ranks.push_back({recorded(host_launch(plan, rank), rank, noted[rank]), nullptr});
+  }
+  sim::Machine machine(program, {});
+  EXPECT_TRUE(machine.run(nullptr));
+  return noted;
+}
+
+class MachineTrace : public testing::TestWithParam<OperatorKind> {
  protected:
   void expect_equal(const Problem& problem) {
     SCOPED_TRACE(describe(problem));
@@ -96,33 +112,38 @@ class HostTrace : public testing::TestWithParam<OperatorKind> {
     const auto outcomes = World::spawn(
         options, [&](World& world) { return run_rank(world, plan, noted[world.rank()]); });
     for (const RankOutcome& outcome : outcomes) ASSERT_EQ(outcome.message, "");
-    for (int rank = 0; rank < kRanks; ++rank) compare(noted[rank], record_plan(plan)[rank]);
+    const auto simulated = simulate(plan);
+    const auto notes = record_plan(plan);
+    for (int rank = 0; rank < kRanks; ++rank) {
+      compare(noted[rank], notes[rank], "on the host");
+      compare(simulated[rank], notes[rank], "in virtual time");
+    }
   }
 
  private:
-  static void compare(const RankRecording& host, const RankRecording& notes) {
-    ASSERT_EQ(host.size(), notes.size());
+  static void compare(const RankRecording& seen, const RankRecording& notes, const char* where) {
+    ASSERT_EQ(seen.size(), notes.size());
     for (std::size_t core = 0; core < notes.size(); ++core) {
       ASSERT_FALSE(notes[core].verbs.empty());
-      const auto at = first_difference(host[core].verbs, notes[core].verbs);
+      const auto at = first_difference(seen[core].verbs, notes[core].verbs);
       if (!at) continue;
       const auto text = [&](const VerbList& verbs) {
         return *at < verbs.size() ? to_text(verbs[*at], SiteText::file_and_line) : "(end)";
       };
-      FAIL() << name_of(notes[core]) << ", call " << *at << ": " << text(host[core].verbs)
-             << " on the host, " << text(notes[core].verbs) << " in the notes";
+      FAIL() << name_of(notes[core]) << ", call " << *at << ": " << text(seen[core].verbs)
+             << " " << where << ", " << text(notes[core].verbs) << " in the notes";
     }
   }
 };
 
-TEST_P(HostTrace, CallsAreTheSameOnBothMachines) {
+TEST_P(MachineTrace, CallsAreTheSameOnAllMachines) {
   Problem problem = problem_of(GetParam(), kRanks, {.m = 50, .n = 40, .k = 200});
   problem.tiles = 17;
   problem.blocks = 5;
   expect_equal(problem);
 }
 
-TEST_P(HostTrace, CallsOfVariantsAreTheSameOnBothMachines) {
+TEST_P(MachineTrace, CallsOfVariantsAreTheSameOnAllMachines) {
   Problem problem = problem_of(GetParam(), kRanks, {.m = 50, .n = 300, .k = 130});
   problem.tiles = 4;
   problem.blocks = 2;
@@ -149,7 +170,7 @@ std::string short_name(const testing::TestParamInfo<OperatorKind>& info) {
   std::erase(name, '-');
   return name;
 }
-INSTANTIATE_TEST_SUITE_P(Operators, HostTrace,
+INSTANTIATE_TEST_SUITE_P(Operators, MachineTrace,
                          testing::Values(OperatorKind::all_to_all_matmul,
                                          OperatorKind::all_gather_matmul,
                                          OperatorKind::matmul_all_gather,
