@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iomanip>
+#include <limits>
 #include <sstream>
 
 #include "base/strings.h"
@@ -100,7 +101,7 @@ void CheckValues::fill(sim::Machine& machine, int rank, int launch) const {
     if (core->rank != rank) continue;
     std::ranges::fill(core->ub, static_cast<std::byte>(kPoison));
     for (auto& half : core->halves) {
-      std::memset(half.data(), kPoison, half.size() * sizeof(float));
+      std::ranges::fill(half, std::numeric_limits<float>::quiet_NaN());
     }
   }
 }
