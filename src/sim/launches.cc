@@ -107,12 +107,15 @@ std::unique_ptr<Op> Machine::new_op(SimCore& core, OpKind kind, Lane lane, Site 
 
 void Machine::enqueue(SimCore& core, std::unique_ptr<Op> op) {
   const int lane = static_cast<int>(op->lane);
-  if (timed_ != nullptr) timed_->call(core);
+  const Site site = op->site;
   auto& queue = core.pipes[lane].ops;
+  core.held = std::move(op);  // the stack may be dropped while the core stands still
+  if (timed_ != nullptr) timed_->call(core);
   if (queue.size() >= static_cast<std::size_t>(program_.profile.queue_depth)) {
-    block(core, {.kind = Blocked::Kind::queue, .id = lane, .slot = {}, .value = 0,
-                 .site = op->site});
+    block(core,
+          {.kind = Blocked::Kind::queue, .id = lane, .slot = {}, .value = 0, .site = site});
   }
+  op = std::move(core.held);
   tell([&](Observer& observer) { observer.issue(*op); });
   if (timed_ != nullptr) timed_->issued(core, *op);
   queue.push_back(std::move(op));

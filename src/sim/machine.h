@@ -79,6 +79,7 @@ struct SimCore {
   std::unique_ptr<Fiber> fiber;
   std::unique_ptr<Core> core;
   Blocked blocked;
+  std::unique_ptr<Op> held;  // what waits for a full queue: a dropped stack owns nothing
   bool finished = true;
   std::array<PipeQueue, kLanes> pipes;
   std::array<std::deque<Token>, 16> flags;   // untaken counts
