@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "comm/collective_comm.h"
 #include "ops/all_gather_matmul/all_gather_matmul.h"
-#include "ops/common/cube_pipeline.h"
-#include "ops/common/fragments.h"
+#include "ops/common/fragment_product.h"
 
 namespace tandem::all_gather_matmul {
 namespace {
@@ -42,30 +39,8 @@ class CubeKernel {
     if (tiles.empty()) return;
     const FragmentList fragments = fragments_of(region);
     core_.scalar(ScalarWork::fragment_list);
-    for (const Tile& tile : tiles) run_tile(fragments, tile);
-  }
-
-  void run_tile(const FragmentList& fragments, const Tile& tile) {
-    const std::int64_t element = element_bytes(plan_.problem.dtype_c);
-    if (plan_.problem.product == ProductForm::fragments) {
-      run_part(fragments.slice(tile, element), tile.columns);
-      return;
-    }
-    // One call per rank, each with parameters of its own.
-    for (int i = 0; i < fragments.count(); ++i) {
-      const std::int64_t first = std::max(tile.rows.first, fragments.first_row(i));
-      const std::int64_t end = std::min(tile.rows.end(), fragments.first_row(i + 1));
-      if (first >= end) continue;
-      core_.scalar(ScalarWork::product_parameters);
-      run_part(fragments.slice({{first, end - first}, tile.columns}, element), tile.columns);
-    }
-  }
-
-  void run_part(const TileOperands& part, Slice columns) {
-    if (part.count == 0) return;
-    pipeline_.product(part.a_span(), {0, columns}, Accumulate::init);
-    pipeline_.store(part.c_span(), StoreMode::plain, bias_of(plan_, core_.rank(), columns));
-    pipeline_.next_tile();
+    const TileOutput output{plan_.problem.dtype_c, true};
+    for (const Tile& tile : tiles) run_tile(core_, pipeline_, plan_, fragments, tile, output);
   }
 
   FragmentList fragments_of(const Region& region) const {

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "comm/collective_comm.h"
-#include "ops/common/cube_pipeline.h"
-#include "ops/common/fragments.h"
+#include "ops/common/fragment_product.h"
 #include "ops/matmul_reduce_scatter/matmul_reduce_scatter.h"
 #include "ops/matmul_reduce_scatter/reduce.h"
 
@@ -38,13 +35,15 @@ class CubeKernel {
     const FragmentList fragments = fragments_of_round(plan_, core_.rank(), round);
     core_.scalar(ScalarWork::fragment_list);
     const std::int64_t own_first = fragments.first_row(plan_.ranks - 1);
+    // Rank 0 alone adds the bias, or the sum would have it R times.
+    const TileOutput output{plan_.problem.staging, core_.rank() == 0};
     bool told = false;
     for (const Tile& tile : plan_.tiles(round, core_.rank(), core_.block())) {
       if (!told && tile.rows.first >= own_first) {
         core_.set_flag(Pipe::fix, FlagId{plan_.flags.ready.at(round)});
         told = true;
       }
-      run_tile(fragments, tile);
+      run_tile(core_, pipeline_, plan_, fragments, tile, output);
     }
     // Also from cores without an own tile, or without any: the vector core waits for both flags.
     if (!told) core_.set_flag(Pipe::fix, FlagId{plan_.flags.ready.at(round)});
@@ -54,30 +53,6 @@ class CubeKernel {
   void finish() { pipeline_.finish(); }
 
  private:
-  void run_tile(const FragmentList& fragments, const Tile& tile) {
-    const std::int64_t element = element_bytes(plan_.problem.staging);
-    if (plan_.problem.product == ProductForm::fragments) {
-      run_part(fragments.slice(tile, element), tile.columns);
-      return;
-    }
-    for (int i = 0; i < fragments.count(); ++i) {
-      const std::int64_t first = std::max(tile.rows.first, fragments.first_row(i));
-      const std::int64_t end = std::min(tile.rows.end(), fragments.first_row(i + 1));
-      if (first >= end) continue;
-      core_.scalar(ScalarWork::product_parameters);
-      run_part(fragments.slice({{first, end - first}, tile.columns}, element), tile.columns);
-    }
-  }
-
-  void run_part(const TileOperands& part, Slice columns) {
-    if (part.count == 0) return;
-    pipeline_.product(part.a_span(), {0, columns}, Accumulate::init);
-    const bool adds_bias = core_.rank() == 0;
-    const auto bias = adds_bias ? bias_of(plan_, core_.rank(), columns) : std::nullopt;
-    pipeline_.store(part.c_span(), StoreMode::plain, bias);
-    pipeline_.next_tile();
-  }
-
   CubeCore& core_;
   const Plan& plan_;
   CubePipeline pipeline_;
