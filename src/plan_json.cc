@@ -184,6 +184,7 @@ std::string plan_to_json(const Plan& plan) {
             {"device", plan.device.name},
             {"problem", problem_json(plan)},
             {"order", to_string(plan.order)},
+            {"stream_rows", plan.stream_rows},
             {"ranks", ranks_json(plan)},
             {"rounds", plan.rounds()},
             {"slices", to_json(plan.slices)},

@@ -164,7 +164,7 @@ TEST(AcceleratorRules, StoredRowsAreWholeLines) {
                {matmul_all_gather},
                m(2063),
                "slices of 512 of 2063 rows leave a tail of 15, not a multiple of 16; use --tail "
-               "pad, --tail divide or another --tile-rows",
+               "divide or another --tile-rows",
                m(2064)});
 }
 

@@ -31,8 +31,9 @@ void check_device(PlanBuilder& builder);
 // `name` = `extent` is shared out over the ranks; some devices want equal parts.
 void check_equal_parts(PlanBuilder& builder, std::string_view name, std::int64_t extent);
 
-// The largest tail that the device takes, after the rounds are made.
-enum class TailUse : std::uint8_t { any_rows, stored_rows };
+// What becomes of the rows of a tail: nothing that limits their count; they are stored as they are,
+// or padded to whole blocks where --tail pad asks for it.
+enum class TailUse : std::uint8_t { any_rows, stored_rows, padded_rows };
 
 // Cuts `rows` of a chunk into rounds: plan.slices. `head_rows` is the slice an accelerator would
 // choose itself.

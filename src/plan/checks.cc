@@ -18,7 +18,7 @@ struct OptionScope {
   std::string_view operators;
 };
 
-std::array<OptionScope, 8> option_scopes(const Problem& problem) {
+std::array<OptionScope, 9> option_scopes(const Problem& problem) {
   const Problem plain;
   const bool to_all = problem.op == OperatorKind::all_to_all_matmul;
   const bool gather = problem.op == OperatorKind::all_gather_matmul;
@@ -33,6 +33,7 @@ std::array<OptionScope, 8> option_scopes(const Problem& problem) {
       {"--reduction", problem.reduction != plain.reduction, scatter, kScatter},
       {"--ub", problem.ub != plain.ub, scatter, kScatter},
       {"--strided", problem.strided != plain.strided, scatter, kScatter},
+      {"--fence", problem.fence != plain.fence, scatter, kScatter},
       {"--product", problem.product != plain.product, gather || scatter,
        "all-gather-matmul and matmul-reduce-scatter"},
   }};
@@ -48,11 +49,6 @@ void check_extent(PlanBuilder& builder, std::string_view name, std::int64_t valu
 
 void check_counts(PlanBuilder& builder) {
   const Problem& problem = builder.problem();
-  if (problem.tiles && problem.tile_rows) {
-    builder.refuse(
-        cat("--tiles ", *problem.tiles, " and --tile-rows ", *problem.tile_rows, " are both given"),
-        "give one of them");
-  }
   if (problem.tiles && *problem.tiles < 1) {
     builder.refuse(cat("--tiles is ", *problem.tiles), "use 1 or more");
   }
@@ -66,6 +62,16 @@ void check_counts(PlanBuilder& builder) {
   if (problem.local_matmul < 0 || problem.local_matmul > 2) {
     builder.refuse(cat("--local-matmul is ", problem.local_matmul),
                    "use 0 (fused), 1 (own part first) or 2 (deferred wait)");
+  }
+}
+
+// What is wrong and leaves a plan possible, so that its rules are looked at too.
+void check_choices(PlanBuilder& builder) {
+  const Problem& problem = builder.problem();
+  if (problem.tiles && problem.tile_rows) {
+    builder.refuse(
+        cat("--tiles ", *problem.tiles, " and --tile-rows ", *problem.tile_rows, " are both given"),
+        "give one of them");
   }
   if (problem.staging == OutputType::fp16) {
     builder.refuse("--staging is fp16", "use bf16 or fp32");
@@ -139,7 +145,6 @@ void PlanBuilder::refuse(const std::string& observation, const std::string& reme
 
 bool check_ranges(PlanBuilder& builder) {
   const Problem& problem = builder.problem();
-  const std::size_t before = builder.reasons.size();
   const int ranks_max = builder.device().rules.ranks_max;
   if (problem.ranks < 1 || problem.ranks > ranks_max) {
     builder.refuse(cat("R is ", problem.ranks), cat("use 1 to ", ranks_max, " ranks"));
@@ -148,12 +153,13 @@ bool check_ranges(PlanBuilder& builder) {
   check_extent(builder, "n", problem.n);
   check_extent(builder, "k", problem.k);
   check_counts(builder);
+  const bool in_range = builder.reasons.empty();
+  check_choices(builder);
   for (const OptionScope& scope : option_scopes(problem)) {
     if (scope.used && !scope.applies) {
       builder.refuse(cat(scope.option, " applies to ", scope.operators, " only"), "leave it out");
     }
   }
-  const bool in_range = builder.reasons.size() == before;
   if (in_range && !sizes_fit(problem)) {
     builder.refuse(cat("R ", problem.ranks, ", m ", problem.m, ", n ", problem.n, ", k ", problem.k,
                        ": an operand exceeds 2^63 - 1 bytes"),

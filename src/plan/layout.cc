@@ -10,6 +10,8 @@
 namespace tandem {
 namespace {
 
+constexpr std::int64_t kLine = 128;  // bytes of a cache line of the loads
+
 // Planning keeps every tile in memory, so a grid has an end.
 constexpr std::int64_t kTilesMax = std::int64_t{1} << 22;
 constexpr std::int64_t kAlignment = 512;  // of window regions and UB buffers: a cache line group
@@ -137,6 +139,13 @@ void make_reduction(PlanBuilder& builder) {
 void finish_plan(PlanBuilder& builder, std::int64_t global_rows) {
   Plan& plan = builder.plan;
   plan.order = global_rows <= plan.device.rows_lane_max ? SumOrder::lane : SumOrder::panel;
+  // A tile that covers all rows reads each byte of the weights once in a launch: whole lines of
+  // them may pass the cache by.
+  const bool gathers = plan.problem.op == OperatorKind::all_gather_matmul;
+  plan.stream_rows = gathers ? multiply({plan.ranks, plan.problem.m}) : plan.problem.m;
+  for (int rank = 0; rank < plan.ranks; ++rank) {
+    if (plan.k_of(rank).count % kLine != 0) plan.stream_rows = 0;
+  }
   // One at the start, one a round, one a reused slot, one at the end.
   plan.epochs = 2 + 2 * static_cast<std::uint64_t>(plan.rounds());
   if (plan.problem.barrier == BarrierLayout::single_slot && plan.jobs > 1) {

@@ -95,6 +95,7 @@ struct Plan {
   int grid_ranks = 1;
   ReductionPlan reduction;
   SumOrder order = SumOrder::panel;
+  std::int64_t stream_rows = 0;    // tiles of as many rows read each weight once; 0: none does
   std::int64_t window_bytes = 0;   // per rank, data and scales
   std::int64_t window_scale_offset = 0;
   std::int64_t staging_bytes = 0;  // largest rank

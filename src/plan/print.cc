@@ -45,7 +45,12 @@ std::string print_title(const Plan& plan) {
     case OperatorKind::matmul_all_gather:
       break;
   }
-  return text + "\n";
+  text += "\n";
+  if (plan.stream_rows > 0) {
+    text += cat("  a tile of all ", plan.stream_rows,
+                " rows reads its weights once: they stream past the cache\n");
+  }
+  return text;
 }
 
 std::string print_lines(std::string_view title, const std::vector<std::string>& lines) {

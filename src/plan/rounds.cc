@@ -32,6 +32,14 @@ void make_balanced(PlanBuilder& builder, std::int64_t rows) {
     if (problem.tiles) builder.note(cat("--tiles ", rounds, " clamped to the ", rows, " rows"));
     rounds = rows;
   }
+  if (problem.tile_rows && ceil_div(rows, rounds) != *problem.tile_rows) {
+    builder.note(cat("--tile-rows ", *problem.tile_rows, " became ", ceil_div(rows, rounds),
+                     ": slices of this device are balanced"));
+  }
+  if (problem.tail != Problem{}.tail) {
+    builder.note(cat("--tail ", to_string(problem.tail),
+                     " has no effect: slices of this device are balanced"));
+  }
   if (!check_count(builder, rounds)) return;
   for (std::int64_t round = 0; round < rounds; ++round) {
     builder.plan.slices.push_back(split_evenly(rows, rounds, round));
@@ -52,11 +60,13 @@ void check_tail(PlanBuilder& builder, std::int64_t rows, std::int64_t head, Tail
   const std::int64_t tail = rows % head;
   const std::int64_t multiple = builder.device().rules.tail_rows_multiple;
   if (tail == 0 || multiple == 0 || use == TailUse::any_rows) return;
-  if (builder.problem().tail == TailStrategy::pad) return;
+  const bool can_pad = use == TailUse::padded_rows;
+  if (can_pad && builder.problem().tail == TailStrategy::pad) return;
   if (tail % multiple != 0) {
-    builder.refuse(cat("slices of ", head, " of ", rows, " rows leave a tail of ", tail,
-                       ", not a multiple of ", multiple),
-                   "use --tail pad, --tail divide or another --tile-rows");
+    builder.refuse(
+        cat("slices of ", head, " of ", rows, " rows leave a tail of ", tail,
+            ", not a multiple of ", multiple),
+        cat("use ", can_pad ? "--tail pad, " : "", "--tail divide or another --tile-rows"));
   }
 }
 
@@ -81,7 +91,12 @@ void make_heads_and_tail(PlanBuilder& builder, std::int64_t rows, std::int64_t h
     builder.note(cat("--tiles ", *problem.tiles, " became ", builder.plan.rounds(),
                      " rounds: slices are multiples of 16 rows"));
   }
-  if (problem.tail == TailStrategy::pad) builder.plan.padded_rows = 32;
+  if (problem.tail != TailStrategy::pad) return;
+  if (use == TailUse::padded_rows) {
+    builder.plan.padded_rows = 32;
+  } else {
+    builder.note("--tail pad is as single here: no fragment of a tail can be padded on request");
+  }
 }
 
 }  // namespace

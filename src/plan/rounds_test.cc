@@ -116,7 +116,7 @@ TEST(HeadsAndTail, FollowTheTailStrategy) {
     builder.plan.problem.tile_rows = item.tile_rows;
     builder.plan.problem.tail = item.tail;
     builder.plan.device.rules.tail_rows_multiple = 16;
-    make_rounds(builder, item.rows, 64, TailUse::stored_rows);
+    make_rounds(builder, item.rows, 64, TailUse::padded_rows);
     expect_cover(builder, item.rows);
     EXPECT_EQ(slices_of(builder), item.slices);
     EXPECT_TRUE(builder.reasons.empty());
@@ -158,12 +158,14 @@ TEST(HeadsAndTail, RefuseATailThatCannotBeStored) {
   const auto refused = reasons(1024 + 17, TailStrategy::single, TailUse::stored_rows);
   ASSERT_EQ(refused.size(), 1u);
   EXPECT_NE(refused[0].find("slices of 512 of 1041 rows leave a tail of 17, not a multiple of 16; "
-                            "use --tail pad"),
+                            "use --tail divide"),
             std::string::npos)
       << refused[0];
   EXPECT_TRUE(reasons(1024 + 16, TailStrategy::single, TailUse::stored_rows).empty());
   EXPECT_EQ(reasons(1024 + 15, TailStrategy::single, TailUse::stored_rows).size(), 1u);
-  EXPECT_TRUE(reasons(1024 + 17, TailStrategy::pad, TailUse::stored_rows).empty());
+  // Padding helps only where a tail is padded.
+  EXPECT_EQ(reasons(1024 + 17, TailStrategy::pad, TailUse::stored_rows), refused);
+  EXPECT_TRUE(reasons(1024 + 17, TailStrategy::pad, TailUse::padded_rows).empty());
   EXPECT_TRUE(reasons(1024 + 17, TailStrategy::divide, TailUse::stored_rows).empty());
   EXPECT_TRUE(reasons(1024 + 17, TailStrategy::single, TailUse::any_rows).empty());
 }

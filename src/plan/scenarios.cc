@@ -42,6 +42,7 @@ const std::vector<Scenario>& scenario_table() {
                     {"direction", {"get"}},
                     {"input_split", {"n"}},
                     {"link", {"udma"}},
+                    {"native_gap", {"true"}},
                     {"output_split", {"none"}, Need::consistent},
                     {"reduction", {"none"}, Need::consistent}}},
       {.id = "compute-first-reduce-scatter",
@@ -53,6 +54,7 @@ const std::vector<Scenario>& scenario_table() {
                     {"direction", {"compute-first"}},
                     {"output_split", {"m"}},
                     {"link", {"udma"}},
+                    {"native_gap", {"true"}},
                     {"reduction", {"cross-rank-sum"}, Need::consistent},
                     {"input_split", {"k", "none"}, Need::consistent}}},
   };

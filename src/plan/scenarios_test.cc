@@ -117,12 +117,13 @@ std::string expected_route(const Requirement& r) {
   }
   if (r.collective == Collective::all_gather && r.direction == Direction::get) {
     const bool hit = r.input_split == SplitAxis::n && r.output_split == SplitAxis::none &&
-                     r.reduction == Reduction::none;
+                     r.reduction == Reduction::none && *r.native_gap;
     return hit ? "get-all-gather-quant-matmul" : "unsupported";
   }
   if (r.collective == Collective::reduce_scatter && r.direction == Direction::compute_first) {
     const bool hit = r.output_split == SplitAxis::m && r.reduction == Reduction::cross_rank_sum &&
-                     (r.input_split == SplitAxis::k || r.input_split == SplitAxis::none);
+                     (r.input_split == SplitAxis::k || r.input_split == SplitAxis::none) &&
+                     *r.native_gap;
     return hit ? "compute-first-reduce-scatter" : "unsupported";
   }
   return "unsupported";
@@ -167,8 +168,8 @@ TEST(Scenarios, EveryCompleteRequirementRoutesAsTheCriteriaSay) {
   });
   EXPECT_EQ(routes["put-all-to-all-quant-matmul"], 1);
   EXPECT_EQ(routes["put-all-gather-quant-matmul"], 1);
-  EXPECT_EQ(routes["get-all-gather-quant-matmul"], 2);   // with and without a native gap
-  EXPECT_EQ(routes["compute-first-reduce-scatter"], 4);  // and with complete or K-split input
+  EXPECT_EQ(routes["get-all-gather-quant-matmul"], 1);
+  EXPECT_EQ(routes["compute-first-reduce-scatter"], 2);  // with complete or K-split input
   EXPECT_EQ(routes["apace_native"], 3);
 }
 

@@ -15,8 +15,7 @@ int flag_id(const Plan& plan, int index) {
 
 class CubeKernel {
  public:
-  CubeKernel(CubeCore& core, const Plan& plan)
-      : core_(core), plan_(plan), pipeline_(core, plan.tiling_full.l0c_buffers) {}
+  CubeKernel(CubeCore& core, const Plan& plan) : core_(core), plan_(plan), pipeline_(core, plan) {}
 
   void run() {
     take_flag();

@@ -24,11 +24,15 @@ CommPlan rows_of_a(const Plan& plan, Buffer local, Buffer window, std::int64_t r
           .slots = slots};
 }
 
+bool has_tail(const Plan& plan) {
+  return plan.device.rounds == RoundsRule::heads_tail && plan.rounds() > 1 &&
+         plan.slices.back().count != plan.slices.front().count;
+}
+
 // An accelerator multiplies the tails of all ranks together, padded to whole cube blocks, after
 // everything else. Elsewhere every own row is ready at once and every round is alike.
 void make_regions(Plan& plan) {
-  const bool with_tail = plan.device.rounds == RoundsRule::heads_tail && plan.rounds() > 1 &&
-                         plan.slices.back().count != plan.slices.front().count;
+  const bool with_tail = has_tail(plan);
   const int heads = with_tail ? plan.rounds() - 1 : plan.rounds();
   const std::int64_t head_rows = with_tail ? plan.slices.back().first : plan.problem.m;
   plan.regions.push_back({"head", -1, RegionRanks::own, {0, head_rows}});
@@ -48,12 +52,12 @@ void fill_plan(PlanBuilder& builder) {
   const Problem& problem = builder.problem();
   check_device(builder);
   make_rounds(builder, problem.m, 512, TailUse::any_rows);
-  plan.padded_rows = 0;  // the tail region pads by itself
   make_slots(builder);
   const int ring_slots = plan.slots < plan.rounds() ? plan.slots : 0;
 
-  std::int64_t rows = 0;  // of the grid: tails count padded
-  for (const Slice& slice : plan.slices) rows += round_up(slice.count, 16);
+  // Of the grid: a tail counts padded.
+  const std::int64_t tail = has_tail(plan) ? plan.slices.back().count : 0;
+  const std::int64_t rows = problem.m - tail + round_up(tail, 16);
   const TilingRequest request{.m = std::max<std::int64_t>(1, plan.ranks * rows),
                               .n = std::max<std::int64_t>(1, problem.n),
                               .k = std::max<std::int64_t>(1, problem.k),

@@ -13,10 +13,7 @@ enum class Pass { all, own_only, remote_only, own_then_remote };
 class CubeKernel {
  public:
   CubeKernel(CubeCore& core, const Plan& plan)
-      : core_(core),
-        plan_(plan),
-        cursor_(core, plan),
-        pipeline_(core, plan.tiling_full.l0c_buffers) {}
+      : core_(core), plan_(plan), cursor_(core, plan), pipeline_(core, plan) {}
 
   // Both passes of local matmul 1 walk the same grids, so a tile is added to by the core that
   // stored it.

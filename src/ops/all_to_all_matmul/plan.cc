@@ -51,7 +51,6 @@ void fill_plan(PlanBuilder& builder) {
                         .cores = std::max(1, plan.device.cores)};
   plan.tiling_full = make_tiling(request, plan.device);
   make_rounds(builder, problem.m, wave_rows(plan.tiling_full, problem.n), TailUse::any_rows);
-  plan.padded_rows = 0;  // rows of one rank after the other: no fragment to pad
   plan.tiling_head = plan.tiling_tail = plan.tiling_full;
 
   make_blocks(builder, CommBlocks::first);

@@ -10,12 +10,24 @@ void CubePipeline::product(std::span<const Fragment> a, WeightTile b, Accumulate
   }
   if (slot_used_[slot_]) core_.wait_event(EventKind::mte1_mte2, slot_);
   slot_used_[slot_] = true;
+  hint(a);
   core_.load(slot_, a, b);
   core_.set_event(EventKind::mte2_mte1, slot_);
   core_.wait_event(EventKind::mte2_mte1, slot_);
   core_.matmul(slot_, half_, accumulate);
   core_.set_event(EventKind::mte1_mte2, slot_);
   slot_ = 1 - slot_;
+}
+
+// Weights that nobody will read again in this launch need no place in the cache.
+void CubePipeline::hint(std::span<const Fragment> a) {
+  std::int64_t rows = 0;
+  for (const Fragment& fragment : a) rows += fragment.data.rows;
+  const bool streams = stream_rows_ > 0 && rows >= stream_rows_;
+  const CacheHint wanted = streams ? CacheHint::stream : CacheHint::keep;
+  if (wanted == hint_) return;
+  hint_ = wanted;
+  core_.cache_hint(wanted);
 }
 
 void CubePipeline::begin_store() {

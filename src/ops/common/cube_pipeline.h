@@ -5,6 +5,7 @@
 #include <span>
 
 #include "machine/core.h"
+#include "plan/plan.h"
 
 namespace tandem {
 
@@ -12,7 +13,8 @@ namespace tandem {
 // reused only after its reader is done. One tile is product(s), then store(s), then next_tile().
 class CubePipeline {
  public:
-  CubePipeline(CubeCore& core, int l0c_buffers) : core_(core), halves_(l0c_buffers) {}
+  CubePipeline(CubeCore& core, const Plan& plan)
+      : core_(core), halves_(plan.tiling_full.l0c_buffers), stream_rows_(plan.stream_rows) {}
 
   // One K segment of the current tile.
   void product(std::span<const Fragment> a, WeightTile b, Accumulate accumulate);
@@ -25,8 +27,12 @@ class CubePipeline {
  private:
   void begin_store();
 
+  void hint(std::span<const Fragment> a);
+
   CubeCore& core_;
   int halves_;
+  std::int64_t stream_rows_;
+  CacheHint hint_ = CacheHint::keep;
   int slot_ = 0;
   int half_ = 0;
   bool slot_used_[2] = {false, false};

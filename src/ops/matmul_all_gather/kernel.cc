@@ -37,7 +37,7 @@ void run_tile(CubePipeline& pipeline, const Plan& plan, int rank, int round, con
 }  // namespace
 
 void cube(CubeCore& core, const Plan& plan) {
-  CubePipeline pipeline(core, plan.tiling_full.l0c_buffers);
+  CubePipeline pipeline(core, plan);
   for (int round = 0; round < plan.rounds(); ++round) {
     if (lag(plan) > 0 && round >= lag(plan)) {
       core.wait_flag(FlagId{plan.flags.release.at(round - lag(plan))});

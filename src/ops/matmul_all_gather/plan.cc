@@ -40,7 +40,6 @@ void fill_plan(PlanBuilder& builder) {
   check_device(builder);
   check_equal_parts(builder, "n", problem.n);
   make_rounds(builder, problem.m, 512, TailUse::stored_rows);
-  plan.padded_rows = 0;  // one rank's rows only
   make_slots(builder);
 
   TilingRequest request{.m = 1,

@@ -25,8 +25,7 @@ FragmentList fragments_of_round(const Plan& plan, int self, int round) {
 
 class CubeKernel {
  public:
-  CubeKernel(CubeCore& core, const Plan& plan)
-      : core_(core), plan_(plan), pipeline_(core, plan.tiling_full.l0c_buffers) {}
+  CubeKernel(CubeCore& core, const Plan& plan) : core_(core), plan_(plan), pipeline_(core, plan) {}
 
   void run_round(int round) {
     if (plan_.flags.lag > 0 && round >= plan_.flags.lag) {

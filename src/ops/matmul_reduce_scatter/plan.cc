@@ -57,7 +57,7 @@ void fill_plan(PlanBuilder& builder) {
   check_device(builder);
   check_equal_parts(builder, "m", problem.m);
   // Rounds come from the largest segment; shorter ones end earlier.
-  make_rounds(builder, plan.rows_of(0).count, kHeadRows, TailUse::stored_rows);
+  make_rounds(builder, plan.rows_of(0).count, kHeadRows, TailUse::padded_rows);
   make_tilings(plan);
 
   make_blocks(builder, CommBlocks::last);
