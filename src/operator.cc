@@ -170,7 +170,8 @@ void Operator::run(const MxOperand& a, void* c, const float* bias) {
   if (impl.weights == nullptr) {
     throw Error(ErrorKind::refused, "operator: it has no weights; call prepare(b) first");
   }
-  if (prepared.plan.problem.bias != (bias != nullptr)) {
+  const bool has_columns = shapes().c_columns > 0;
+  if (bias != nullptr ? !prepared.plan.problem.bias : prepared.plan.problem.bias && has_columns) {
     throw Error(ErrorKind::refused,
                 "operator: a bias must be given exactly if the problem has one");
   }

@@ -91,7 +91,7 @@ World::~World() = default;
 std::vector<RankOutcome> World::spawn(const WorldOptions& options, const Main& main,
                                       const Progress& progress) {
   check_world_options(options);
-  check_test_fault(options.transport);
+  check_test_fault(options.transport, options.ranks);
   const auto transport = host::make_transport(options.transport, options.ranks);
   const auto rank_main = [&](int rank) {
     fault_before_join(rank);

@@ -60,6 +60,7 @@ struct Difference {
 struct CaseResult {
   Problem problem;
   std::string operator_name;
+  std::uint64_t seed = 0;  // of the operands
   Verdict verdict = Verdict::failed;
   int exit_code = 0;  // of the command line for this case alone
   int rounds = 0;
@@ -76,6 +77,7 @@ struct CaseResult {
   std::int64_t rows = 0;              // of C, all ranks
   std::int64_t exact_rows = 0;        // rows compared with the FP64 product; fewer: sampled
   double seconds_fused = 0;           // median of the launches, largest rank
+  std::vector<std::string> notes;     // what the plan chose or clamped, and why
   std::vector<std::string> messages;  // why it did not pass, the primary cause first
   std::string reproduce;              // the command that runs it again
 };

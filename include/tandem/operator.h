@@ -62,8 +62,8 @@ class Operator {
   // Packs B, once for all runs. `b` may be freed afterwards.
   void prepare(const MxOperand& b);
   // Collective: one launch. `c` is [c_rows, c_columns] of dtype_c, row-major; `bias` is FP32
-  // [c_columns], or null where the problem has none. Throws Error{timeout, lost_rank or
-  // cancelled}; the world is lost then, and `c` undefined.
+  // [c_columns], or null where the problem has none (or C no columns). Throws Error{timeout,
+  // lost_rank or cancelled}; the world is lost then, and `c` undefined.
   void run(const MxOperand& a, void* c, const float* bias = nullptr);
   // prepare(b), then run(a, c, bias).
   void run(const MxOperand& a, const MxOperand& b, void* c, const float* bias = nullptr);

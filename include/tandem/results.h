@@ -20,8 +20,10 @@ std::string verdict_line(const std::vector<CaseResult>& results);
 int exit_code_of(const std::vector<CaseResult>& results);
 
 // Every number, the machine, the build and the choices of the plan:
-// {"verdict", "passed", "failed", "refused", "machine", "build", "cases": [{"operator", …}]}.
-std::string results_json(const WorldOptions& world, const std::vector<CaseResult>& results);
+// {"verdict", "passed", "failed", "refused", "machine", "build", "cases": [{"operator", …}]}, and
+// "messages" where nothing could be made of the request.
+std::string results_json(const WorldOptions& world, const std::vector<CaseResult>& results,
+                         const std::vector<std::string>& messages = {});
 
 // Writes a text file. Throws Error{refused} if it can't be created, Error{environment} if it can't
 // be filled.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tandem/case.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -13,39 +11,15 @@
 #include "base/strings.h"
 #include "cases/operand_files.h"
 #include "cases/results.h"
+#include "cases/shared_bytes.h"
 #include "cases/test_fault.h"
 #include "ops/registry.h"
+#include "problem_fields.h"
 #include "report/device_json.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
-
-// Memory that forked ranks write and their launcher reads.
-class SharedBytes {
- public:
-  explicit SharedBytes(std::int64_t bytes) : bytes_(bytes) {
-    if (bytes == 0) return;
-    address_ = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (address_ == MAP_FAILED) {
-      throw Error(ErrorKind::environment,
-                  cat("result: no ", bytes, " bytes of memory for --out; leave it out"));
-    }
-  }
-  ~SharedBytes() {
-    if (bytes_ > 0) munmap(address_, static_cast<std::size_t>(bytes_));
-  }
-  SharedBytes(const SharedBytes&) = delete;
-  SharedBytes& operator=(const SharedBytes&) = delete;
-
-  std::uint8_t* data() const { return static_cast<std::uint8_t*>(address_); }
-  std::span<const std::uint8_t> bytes() const { return {data(), static_cast<std::size_t>(bytes_)}; }
-
- private:
-  std::int64_t bytes_;
-  void* address_ = nullptr;
-};
 
 // A case that may run, made before any rank exists.
 struct PreparedCase {
@@ -74,6 +48,14 @@ void collect(std::vector<std::string>& reasons, const Step& step) {
   }
 }
 
+// What ranks must have in common beside the problem, or they wait or verify for different data.
+std::vector<std::pair<std::string, std::string>> input_fields(const CaseOptions& options) {
+  return {{"input", std::string(to_string(options.inputs.kind))},
+          {"seed", std::to_string(options.inputs.seed)},
+          {"scale-mode", std::string(to_string(options.inputs.scale_mode))},
+          {"repeat", std::to_string(options.repeat)}};
+}
+
 std::vector<std::string> prepare(const WorldOptions& world, PreparedCase& prepared) {
   const CaseOptions& options = prepared.options;
   std::vector<std::string> reasons = options.reasons;
@@ -81,8 +63,12 @@ std::vector<std::string> prepare(const WorldOptions& world, PreparedCase& prepar
   WorldOptions checked = world;
   checked.ranks = std::clamp(options.problem.ranks, 1, 64);  // the planner names bad counts
   collect(reasons, [&] { check_world_options(checked); });
-  collect(reasons, [&] { check_test_fault(world.transport); });
   collect(reasons, [&] { prepared.plan = plan_of(world, options.problem); });
+  collect(reasons, [&] {
+    auto fields = problem_fields(options.problem);
+    std::ranges::copy(input_fields(options), std::back_inserter(fields));
+    check_test_fault(world.transport, options.problem.ranks, fields);
+  });
   const std::string name(to_string(options.problem.op));
   if (options.repeat < 1) {
     reasons.push_back(cat(name, ": --repeat is ", options.repeat, "; use 1 or more"));
@@ -163,12 +149,19 @@ void verify_in_steps(World& world, const PreparedCase& prepared,
   report.found = verifier.verification();
 }
 
+std::unique_ptr<Operator> make_agreed(World& world, const CaseOptions& options) {
+  auto fields = input_fields(options);
+  fault_in_fields(world.rank(), fields);
+  world.agree(std::string(to_string(options.problem.op)), fields);
+  return std::make_unique<Operator>(world, options.problem);
+}
+
 RankReport run_on_rank(World& world, const PreparedCase& prepared) {
   RankReport report;
   const Problem& problem = prepared.options.problem;
   std::unique_ptr<Operator> op;
   try {
-    op = std::make_unique<Operator>(world, problem);
+    op = make_agreed(world, prepared.options);
   } catch (const Error& error) {
     // These are thrown on all ranks alike, so that the next case may go on.
     if (error.kind() != ErrorKind::refused && error.kind() != ErrorKind::environment) throw;
@@ -220,7 +213,7 @@ class GroupRun {
         return i + 1;
       }
       merge_reports(reports_[i], result);
-      if (group_[i]->out != nullptr && result.rounds + result.rows > 0) save(*group_[i], result);
+      if (group_[i]->out != nullptr && has_run(result)) save(*group_[i], result);
     }
     return group_.size();
   }
@@ -274,6 +267,7 @@ bool is_interrupted(const CaseResult& result) {
 bool start_result(const WorldOptions& world, PreparedCase& prepared, CaseResult& result) {
   const CaseOptions& options = prepared.options;
   result.problem = options.problem;
+  result.seed = options.inputs.seed;
   result.operator_name = options.operator_name.empty() ? std::string(to_string(options.problem.op))
                                                        : options.operator_name;
   prepared.command = command_line(world, options);
@@ -291,6 +285,7 @@ bool start_result(const WorldOptions& world, PreparedCase& prepared, CaseResult&
   result.blocks = prepared.plan.blocks;
   result.slots = prepared.plan.slots;
   result.order = prepared.plan.order;
+  result.notes = prepared.plan.notes;
   return true;
 }
 

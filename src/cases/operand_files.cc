@@ -38,6 +38,21 @@ int bias_parts(const Problem& problem) {
   return problem.op == OperatorKind::all_gather_matmul ? problem.ranks : 1;
 }
 
+// "all-gather-matmul reads a [R·m, k], b [R·k, n], bias [R·n]": how the parts are stacked.
+std::string layout_text(const Problem& problem) {
+  const FileLayout a = layout_of_a(problem);
+  const FileLayout b = layout_of_b(problem);
+  const bool blocks = problem.op == OperatorKind::all_to_all_matmul;
+  const char* stacked = problem.ranks > 1 ? "R·" : "";
+  const auto shape = [&](const FileLayout& layout, const char* rows, const char* columns) {
+    return cat("[", layout.parts > 1 ? stacked : "", layout.transposed ? columns : rows, ", ",
+               layout.transposed ? rows : columns, "]");
+  };
+  return cat(to_string(problem.op), ": with R ", problem.ranks, ", --a holds ",
+             shape(a, blocks ? "R·m" : "m", "k"), ", --b ", shape(b, "n", "k"), ", --bias [",
+             bias_parts(problem) > 1 ? stacked : "", "n]; stack the parts of the ranks so");
+}
+
 struct ReadFiles {
   std::optional<NpyArray> a;
   std::optional<NpyArray> b;
@@ -87,7 +102,9 @@ class ShapeFit {
   }
 
   Problem finish() {
-    if (!reasons_.empty()) throw Error(ErrorKind::refused, reasons_);
+    if (!reasons_.empty()) {
+      throw Error(ErrorKind::refused, cat(reasons_, "\n", layout_text(problem_)));
+    }
     problem_.m = m_.value.value_or(problem_.m);
     problem_.n = n_.value.value_or(problem_.n);
     problem_.k = k_.value.value_or(problem_.k);

@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iomanip>
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
 #include "cases/results.h"
 #include "gemm/tile_product.h"
-#include "mx/output.h"
-#include "report/table.h"
+#include "problem_fields.h"
 #include "tandem/error.h"
 #include "tandem/version.h"
 #include "tandem/world.h"
@@ -46,10 +44,6 @@ Difference parse_difference(const json& from) {
           .launch = from.at("launch")};
 }
 
-bool has_run(const CaseResult& result) {
-  return result.verdict == Verdict::pass || result.verdict == Verdict::fail;
-}
-
 // Of two exit codes the one that says more: a bug, an interruption, a lost world, a lack, a wrong
 // result, a refusal, nothing.
 int graver(int a, int b) {
@@ -71,21 +65,6 @@ int code_of_outcome(int exit_code) {
     if (exit_code == 128 + crash) return 134;
   }
   return exit_code > 128 && exit_code != 134 ? 3 : exit_code;
-}
-
-std::string fixed(double value, int digits) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(digits) << value;
-  return text.str();
-}
-
-// 0x4049 (3.140625)
-std::string shown(OutputType type, std::uint32_t bits) {
-  std::ostringstream text;
-  text << "0x" << std::hex << std::setfill('0')
-       << std::setw(static_cast<int>(2 * element_bytes(type))) << bits << std::dec << " ("
-       << std::setprecision(9) << widen(type, &bits) << ")";
-  return text.str();
 }
 
 struct Counts {
@@ -183,18 +162,6 @@ void merge_reports(std::span<const RankReport> reports, CaseResult& result) {
   result.exit_code = passes ? 0 : 1;
 }
 
-std::string describe_difference(const CaseResult& result) {
-  const Difference& first = *result.first;
-  const OutputType type = result.problem.dtype_c;
-  const std::string source =
-      first.source_rank < 0 ? "sum over all ranks" : cat("source rank ", first.source_rank);
-  const std::string round = first.round < 0 ? "own part" : cat("round ", first.round);
-  return cat(result.operator_name, ": ", result.differing, " of ", result.elements,
-             " elements differ; first on rank ", first.rank, " at index ", first.index, " (row ",
-             first.row, ", column ", first.column, "): got ", shown(type, first.got), ", want ",
-             shown(type, first.want), "; ", source, ", ", round, ", launch ", first.launch);
-}
-
 void note_world_failure(std::span<const RankOutcome> outcomes, CaseResult& result) {
   const bool has_primary = std::ranges::any_of(outcomes, [](const RankOutcome& outcome) {
     return outcome.exit_code != 0 && !outcome.secondary;
@@ -222,32 +189,6 @@ void note_world_failure(std::span<const RankOutcome> outcomes, CaseResult& resul
   if (result.messages.empty()) result.messages.emplace_back("the ranks ended without a report");
   result.verdict = code == 2 ? Verdict::refused : Verdict::failed;
   result.exit_code = code == 0 ? 134 : code;
-}
-
-std::string results_table(const std::vector<CaseResult>& results) {
-  TextTable table({"operator", "R", "m", "n", "k", "types", "rounds", "differing", "max ULP",
-                   "bound used", "ms", "verdict"});
-  for (const CaseResult& result : results) {
-    const Problem& problem = result.problem;
-    const bool ran = has_run(result);
-    const auto if_ran = [&](const std::string& text) { return ran ? text : "-"; };
-    table.add_row(
-        {result.operator_name, std::to_string(problem.ranks), std::to_string(problem.m),
-         std::to_string(problem.n), std::to_string(problem.k),
-         cat(to_string(problem.dtype_a), "×", to_string(problem.dtype_b), "→",
-             to_string(problem.dtype_c)),
-         if_ran(std::to_string(result.rounds)), if_ran(std::to_string(result.differing)),
-         if_ran(fixed(result.ulp_max, 2)), if_ran(fixed(100 * result.bound_ratio, 1) + " %"),
-         if_ran(fixed(1e3 * result.seconds_fused, 3)), std::string(to_string(result.verdict))});
-  }
-  std::string text = table.to_string();
-  for (const CaseResult& result : results) {
-    if (!has_run(result) || result.exact_rows == result.rows) continue;
-    text += cat(result.operator_name, " ", result.problem.m, "x", result.problem.n, "x",
-                result.problem.k, ": ULP and bound on a sample, ", result.exact_rows, " of ",
-                result.rows, " rows; bits on all\n");
-  }
-  return text;
 }
 
 std::string verdict_line(const std::vector<CaseResult>& results) {
@@ -282,7 +223,10 @@ ordered_json case_json(const CaseResult& result) {
   out["verdict"] = to_string(result.verdict);
   out["exit_code"] = result.exit_code;
   out["messages"] = result.messages;
+  out["notes"] = result.notes;
   out["reproduce"] = result.reproduce;
+  for (const auto& [name, value] : problem_fields(result.problem)) out["problem"][name] = value;
+  out["seed"] = result.seed;
   if (!has_run(result)) return out;
   out["rounds"] = result.rounds;
   out["algorithm"] = {
@@ -312,7 +256,8 @@ std::string processor_name() {
 
 }  // namespace
 
-std::string results_json(const WorldOptions& world, const std::vector<CaseResult>& results) {
+std::string results_json(const WorldOptions& world, const std::vector<CaseResult>& results,
+                         const std::vector<std::string>& messages) {
   const Counts counts = count(results);
   ordered_json out;
   const bool ran = counts.passed + counts.failed > 0;
@@ -320,6 +265,7 @@ std::string results_json(const WorldOptions& world, const std::vector<CaseResult
   out["passed"] = counts.passed;
   out["failed"] = counts.failed;
   out["refused"] = counts.refused;
+  if (!messages.empty()) out["messages"] = messages;
   out["machine"] = {{"processor", processor_name()},
                     {"processors", default_workers(1)},
                     {"simd", gemm::simd_targets().front()},

@@ -12,6 +12,10 @@
 
 namespace tandem {
 
+inline bool has_run(const CaseResult& result) {
+  return result.verdict == Verdict::pass || result.verdict == Verdict::fail;
+}
+
 // What one rank says at the end of a case.
 struct RankReport {
   int case_index = 0;

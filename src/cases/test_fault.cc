@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
@@ -71,7 +72,7 @@ std::optional<TestFault> planted(const char* kind, int rank) {
 
 }  // namespace
 
-void check_test_fault(std::string_view transport) {
+void check_test_fault(std::string_view transport, int ranks, const Fields& fields) {
   const char* text = std::getenv(kVariable);
   if (text == nullptr || *text == '\0') return;
   const TestFault fault = parse(text);
@@ -86,10 +87,21 @@ void check_test_fault(std::string_view transport) {
                                         " needs a process per rank; "
                                         "use --transport shm"));
   }
-  if (complete) return;
-  throw Error(ErrorKind::refused, cat(kVariable, ": '", text,
-                                      "' is no fault that can be planted; "
-                                      "use kind:rank=1,… as in src/test_fault.h"));
+  if (!complete) {
+    throw Error(ErrorKind::refused, cat(kVariable, ": '", text,
+                                        "' is no fault that can be planted; "
+                                        "use kind:rank=1,… as in src/cases/test_fault.h"));
+  }
+  if (fault.number("rank") >= ranks) {
+    throw Error(ErrorKind::refused, cat(kVariable, ": rank ", fault.number("rank"), " is none of ",
+                                        ranks, "; use 0 to ", ranks - 1));
+  }
+  if (fault.kind != "field" || fields.empty() || fault.values.at("name") == "version") return;
+  const auto is_named = [&](const auto& field) { return field.first == fault.values.at("name"); };
+  if (std::ranges::none_of(fields, is_named)) {
+    throw Error(ErrorKind::refused, cat(kVariable, ": no field is named '", fault.values.at("name"),
+                                        "'; use one that ranks compare"));
+  }
 }
 
 void fault_before_join(int rank) {
@@ -99,7 +111,7 @@ void fault_before_join(int rank) {
   while (planted("absent", rank)) pause();
 }
 
-void fault_in_fields(int rank, std::vector<std::pair<std::string, std::string>>& fields) {
+void fault_in_fields(int rank, Fields& fields) {
   const auto fault = planted("field", rank);
   if (!fault) return;
   for (auto& [name, value] : fields) {
@@ -118,7 +130,11 @@ void fault_in_result(int rank, OutputType type, std::span<std::uint8_t> c) {
   const auto fault = planted("corrupt", rank);
   if (!fault) return;
   const std::int64_t at = fault->number("index") * element_bytes(type);
-  if (at >= 0 && at < static_cast<std::int64_t>(c.size())) c[at] ^= 1;
+  if (at < 0 || at >= static_cast<std::int64_t>(c.size())) {
+    throw Error(ErrorKind::refused, cat(kVariable, ": index ", fault->values.at("index"),
+                                        " is not in C of rank ", rank, "; use one that is"));
+  }
+  c[at] ^= 1;
 }
 
 }  // namespace tandem

@@ -20,12 +20,15 @@
 
 namespace tandem {
 
-// Throws Error{refused} if the variable holds something else, or a fault that would end more than
-// its rank on this transport.
-void check_test_fault(std::string_view transport);
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+// Throws Error{refused} if the variable holds something else, a fault that would end more than its
+// rank on this transport, or one that would plant nothing: on a rank that there is not, or in a
+// field that is none of `fields` (where these are given).
+void check_test_fault(std::string_view transport, int ranks, const Fields& fields = {});
 
 void fault_before_join(int rank);
-void fault_in_fields(int rank, std::vector<std::pair<std::string, std::string>>& fields);
+void fault_in_fields(int rank, Fields& fields);
 void fault_before_launch(int rank, int launch);
 void fault_in_result(int rank, OutputType type, std::span<std::uint8_t> c);
 

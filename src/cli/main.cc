@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
@@ -47,6 +48,13 @@ int refuse(const CLI::App& program, const CLI::ParseError& error, const char* fi
   return exit_code(ErrorKind::refused);
 }
 
+// A table that nobody received is no success: the disk behind stdout may be full.
+int written(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  fmt::print(stderr, "tandem: the output could not be written; free some space\n");
+  return code == 0 ? exit_code(ErrorKind::environment) : code;
+}
+
 int main(int argc, char** argv) {
   CLI::App program("Fused communication-computation operators, checked to the bit.", "tandem");
   program.set_version_flag("--version", fmt::format("tandem {}", kVersion));
@@ -73,7 +81,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "tandem: out of memory; use a smaller shape\n");
     return exit_code(ErrorKind::environment);
   }
-  return code;
+  return written(code);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "cli/commands.h"
@@ -20,6 +21,16 @@ struct RunRequest : Request {
   std::string json;
   CLI::Option* bias = nullptr;
 };
+
+bool can_write(const std::string& file) {
+  const std::filesystem::path path(file);
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) {
+    return !std::filesystem::is_directory(path, error) && access(file.c_str(), W_OK) == 0;
+  }
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  return std::filesystem::is_directory(folder, error) && access(folder.c_str(), W_OK | X_OK) == 0;
+}
 
 // Options that contradict each other, whatever the operator.
 void check_combinations(RunRequest& request) {
@@ -44,6 +55,10 @@ void check_combinations(RunRequest& request) {
                    "run on host, or ask 'tandem plan'");
   }
   // Better now than after an hour.
+  if (!files.out.empty() && !can_write(files.out)) {
+    request.refuse(fmt::format("--out {} cannot be written", files.out),
+                   "name a file in a folder that exists and may be written");
+  }
   if (!request.json.empty() && access(request.json.c_str(), W_OK) != 0) {
     try {
       write_text_file(request.json, "");
@@ -108,7 +123,9 @@ int run(RunRequest& request) {
   progress.clear();
   if (!cases.empty()) print_results(results);
   if (!request.json.empty()) {
-    write_text_file(request.json, results_json(request.world, results));
+    const std::vector<std::string> reasons =
+        cases.empty() ? request.reasons : std::vector<std::string>{};
+    write_text_file(request.json, results_json(request.world, results, reasons));
   }
   return exit_code_of(results);
 }
@@ -120,7 +137,7 @@ void add_run(CLI::App& program, int& exit_code) {
   const auto request = std::make_shared<RunRequest>();
   request->command = "tandem run";
   add_problem_options(*app, *request);
-  request->bias = app->add_option("--bias", "add a bias: drawn, or [n] FP32 from a .npy file")
+  request->bias = app->add_option("--bias", "add a bias: drawn, or FP32 or FP16 from a .npy file")
                       ->expected(0, 1)
                       ->type_name("[FILE]");
   add_run_options(*app, *request);

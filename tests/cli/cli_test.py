@@ -144,7 +144,9 @@ class CommandLine(unittest.TestCase):
                 done = tandem("run", "all", "-R", ranks, "-m", m, "-n", "29", "-k", "40", "--bias")
                 self.expect_pass(done, 4)
         self.expect_pass(tandem("run", "all", "-R", "3", "-m", "5", "-n", "7", "-k", "0"), 4)
-        self.expect_pass(tandem("run", "all", "-R", "3", "-m", "5", "-n", "0", "-k", "64"), 4)
+        for more in ((), ("--bias",)):
+            self.expect_pass(tandem("run", "all", "-R", "3", "-m", "5", "-n", "0", "-k", "64", *more),
+                             4)
 
     def test_types_layouts_inputs_and_variants_pass(self):
         shape = ("-R", "3", "-m", "70", "-n", "45", "-k", "200")
@@ -185,13 +187,36 @@ class CommandLine(unittest.TestCase):
         self.expect(done, 1, "(row 166, column 16)", "source rank 2, round 2")
 
     def test_ranks_that_disagree_are_refused_together_and_fast(self):
-        for name, value, own in (("n", "70", "24"), ("tiles", "2", "chosen"), ("version", "9", "")):
+        for name, value, own in (
+            ("n", "70", "24"),
+            ("tiles", "2", "chosen"),
+            ("seed", "9", "1"),
+            ("repeat", "2", "1"),
+            ("version", "9", ""),
+        ):
             start = time.monotonic()
             done = tandem("run", "matmul-reduce-scatter", *SMALL,
                           fault=f"field:rank=2,name={name},value={value}")
             self.assertLess(time.monotonic() - start, 2)
             self.expect(done, 2, f"{name} is {value} on rank 2 and {own}")
             self.assertNotIn("reproduce", done.stderr)
+
+    def test_a_fault_that_plants_nothing_is_refused(self):
+        for fault in ("field:rank=2,name=nothing,value=1", "corrupt:rank=1,index=100000",
+                      "corrupt:rank=9,index=0", "explode:rank=1"):
+            self.expect(tandem("run", "matmul-reduce-scatter", *SMALL, fault=fault), 2,
+                        "TANDEM_TEST_FAULT")
+
+    def test_what_the_plan_clamped_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "r.json"
+            done = tandem("run", "matmul-all-gather", "-m", "5", "-n", "8", "-k", "8", "--tiles",
+                          "100", "--json", path)
+            note = "--tiles 100 clamped to the 5 rows"
+            self.assertIn(f"note: matmul-all-gather: {note}\n", done.stdout)
+            (case,) = json.loads(path.read_text())["cases"]
+            self.assertEqual((case["notes"], case["seed"]), ([note], 1))
+            self.assertEqual(case["problem"]["tiles"], "100")
 
     def test_a_world_that_fails_costs_one_case(self):
         done = tandem("run", "all", *SMALL, fault="kill:rank=1,launch=0")
@@ -226,7 +251,13 @@ class CommandLine(unittest.TestCase):
             first = report["cases"][0]["first"]
             self.assertEqual((first["rank"], first["index"]), (0, 5))
             self.assertEqual(first["got"] ^ first["want"], 1)
+            tandem("run", "all", "--cases", "/nowhere.csv", "--json", path)
+            report = json.loads(path.read_text())
+            self.assertEqual((report["verdict"], report["cases"]), ("refused", []))
+            self.assertIn("/nowhere.csv", report["messages"][0])
         self.expect(tandem("run", "all", *SMALL, "--json", "/nowhere/r.json"), 2, "/nowhere/r.json")
+        self.expect(tandem("run", "all-gather-matmul", *SMALL, "--out", "/nowhere/c.npy"), 2,
+                    "--out /nowhere/c.npy cannot be written")
 
     # Case lists.
 
@@ -237,6 +268,11 @@ class CommandLine(unittest.TestCase):
                                       ("matmul-all-gather", "matmul_all_gather", 12)):
             done = tandem("run", operator, "--cases", cases / f"{name}.csv", "--scale-down", "8")
             self.expect_pass(done, count)
+
+    def test_the_longest_case_list_passes_scaled_down(self):
+        done = tandem("run", "all-gather-matmul", "--cases",
+                      SOURCE / "cases" / "all_gather_matmul.csv", "--scale-down", "24")
+        self.expect_pass(done, 28)
 
     def test_registered_shapes_refuse_operators_that_are_not_built(self):
         path = SOURCE / "cases" / "registered_shapes.csv"

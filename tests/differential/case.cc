@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "case.h"
 
+#include <errno.h>
+#include <gtest/gtest.h>
+
 #include "base/strings.h"
 #include "problem_fields.h"
 
@@ -27,7 +30,7 @@ std::string_view to_string(InputKind kind) {
   return "?";
 }
 
-std::string command_line(const Case& one) {
+std::string description(const Case& one) {
   const Problem& problem = one.problem;
   Problem plain;  // whose other options are the defaults
   plain.op = problem.op;
@@ -35,8 +38,8 @@ std::string command_line(const Case& one) {
   plain.m = problem.m;
   plain.n = problem.n;
   plain.k = problem.k;
-  std::string text = cat("tandem run ", to_string(problem.op), " -R ", problem.ranks, " -m ",
-                         problem.m, " -n ", problem.n, " -k ", problem.k);
+  std::string text = cat(to_string(problem.op), " -R ", problem.ranks, " -m ", problem.m, " -n ",
+                         problem.n, " -k ", problem.k);
   const auto defaults = problem_fields(plain);
   const auto fields = problem_fields(problem);
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -47,6 +50,15 @@ std::string command_line(const Case& one) {
   }
   return text + cat(" --transport ", one.transport, " --input ", to_string(one.inputs),
                     " --workers ", one.workers, " --seed ", one.seed);
+}
+
+std::string reproduce(const Case& one) {
+  std::string filter = "*";
+  if (const auto* test = testing::UnitTest::GetInstance()->current_test_info()) {
+    filter = cat(test->test_suite_name(), '.', test->name());
+  }
+  return cat("case ", description(one), "; reproduce: TANDEM_CASE=", one.seed, ' ',
+             program_invocation_short_name, " --gtest_filter=", filter);
 }
 
 std::string data_key(const Case& one) {

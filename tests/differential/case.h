@@ -23,8 +23,12 @@ struct Case {
   std::uint64_t seed = 1;
 };
 
-// The command line that asks for this case: the operator and every option off its default.
-std::string command_line(const Case& one);
+// The operator and every option off its default, spelled as the command line does.
+std::string description(const Case& one);
+
+// The command that runs this case again: the test that is running, narrowed to the case's seed
+// where it goes over many.
+std::string reproduce(const Case& one);
 
 // Cases with equal keys have the same operands and the same reference: everything that decides
 // them, and nothing of how the operator gets there.

@@ -97,8 +97,7 @@ std::string report(const Origin& origin, const Differences& found, std::int64_t 
   const std::int64_t column = found.first % problem.n;
   return cat(to_string(problem.op), " on rank ", origin.rank, ", launch ", origin.launch, ": ",
              found.count, " of ", elements, " elements differ; first (", row, ", ", column,
-             "): ", values, ", ", source_of(origin, row, column), "; seed ", origin.one.seed,
-             "; reproduce: ", command_line(origin.one));
+             "): ", values, ", ", source_of(origin, row, column), "; ", reproduce(origin.one));
 }
 
 double unit_of(OutputType type) {
@@ -165,7 +164,7 @@ std::string compare(const Origin& origin, std::span<const std::uint8_t> got,
   const OutputType type = problem.dtype_c;
   if (got.size() != want.size()) {
     return cat(to_string(problem.op), " on rank ", origin.rank, ": C has ", got.size(),
-               " bytes, the reference ", want.size(), "; reproduce: ", command_line(origin.one));
+               " bytes, the reference ", want.size(), "; ", reproduce(origin.one));
   }
   const auto elements = static_cast<std::int64_t>(got.size()) / element_bytes(type);
   Differences found;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cross product of operators, ranks, element types, tiles, local matmuls, transports,
 // transposes, bias and shapes. Run it whole, by --gtest_filter, or in parts of equal work:
-// TANDEM_CHUNK=2/5 takes the second of five.
+// TANDEM_CHUNK=2/5 takes the second of five, TANDEM_CASE=<seed> the cases of one seed.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -34,8 +34,10 @@ Chunk chunk() {
 std::vector<Case> cases_of_chunk(const std::vector<Case>& all) {
   const Chunk part = chunk();
   const std::size_t tiles = kTileCounts.size();
+  const char* wanted = std::getenv("TANDEM_CASE");
   std::vector<Case> cases;
   for (std::size_t i = 0; i < all.size(); ++i) {
+    if (wanted != nullptr && all[i].seed != std::stoull(wanted)) continue;
     if (static_cast<int>(i / tiles % part.count) == part.index - 1) cases.push_back(all[i]);
   }
   return cases;

@@ -64,7 +64,7 @@ std::string run_group(World& world, std::span<const Case* const> cases, const Op
     try {
       run_case(world, *one, options, cache, summary);
     } catch (const Error& error) {
-      const std::string text = cat(error.what(), "; reproduce: ", command_line(*one));
+      const std::string text = cat(error.what(), "; ", reproduce(*one));
       // A refusal is the same on all ranks and leaves the world whole; nothing else does.
       if (error.kind() != ErrorKind::refused) throw Error(error.kind(), text);
       summary.failures.push_back(text);
@@ -129,7 +129,7 @@ std::string launch_and_compare(Operator& op, const Origin& origin, const Data& d
   if (!output.canaries_are_whole()) {
     return cat(to_string(origin.one.problem.op), " on rank ", origin.rank, ", launch ",
                origin.launch,
-               ": bytes beside C were written; reproduce: ", command_line(origin.one));
+               ": bytes beside C were written; ", reproduce(origin.one));
   }
   std::string failure = compare(origin, output.view(), data.reference().c);
   if (failure.empty() && data.is_finite()) {

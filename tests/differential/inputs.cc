@@ -184,7 +184,6 @@ Inputs::Inputs(const Problem& problem, InputKind kind, std::uint64_t seed) {
     std::vector<float> values(problem.n);
     for (float& value : values) value = rng.normal() * 4.0f;
     bias_.push_back(std::move(values));
-    bias_.back().reserve(1);  // n 0 has an address too
   }
 }
 

@@ -105,7 +105,7 @@ std::string compare_variants(World& world, const Problem& problem,
     if (run_once(world, variant, inputs) == first) continue;
     Case one;
     one.problem = variant;
-    failures += command_line(one) + " differs\n";
+    failures += description(one) + " differs\n";
   }
   return failures;
 }
