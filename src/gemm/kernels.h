@@ -86,6 +86,8 @@ struct Kernels {
                   void* destination) = nullptr;
   void (*widen_row)(const void* source, OutputType type, std::int64_t count, Start start,
                     float* sums) = nullptr;
+  // Fused multiply-adds on registers alone, to measure the peak by; returns their flops.
+  std::int64_t (*multiply_add_chains)(std::int64_t steps) = nullptr;
 };
 
 // In use now: the machine's best, or the one that force_simd_target() chose.
