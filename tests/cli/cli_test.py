@@ -19,6 +19,7 @@ from pathlib import Path
 TANDEM = ""
 SOURCE = Path()
 OPERATORS = ("all-to-all-matmul", "all-gather-matmul", "matmul-all-gather", "matmul-reduce-scatter")
+ARMS = ("fused", "serial", "compute", "comm")
 SMALL = ("-m", "16", "-n", "24", "-k", "64")
 
 
@@ -385,21 +386,19 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(json.loads(done.stdout)["selected_scenario"], "unsupported")
         self.expect(tandem("route", "/nowhere/r.json"), 2, "/nowhere/r.json")
 
-
-class Bench(unittest.TestCase):
-    ARMS = ("fused", "serial", "compute", "comm")
+    # Benchmarks.
 
     def test_every_arm_is_timed_and_every_launch_flushed(self):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "bench.json"
-            run = tandem("bench", "all", "-R", 2, *SMALL, "--arms", ",".join(self.ARMS),
+            run = tandem("bench", "all", "-R", 2, *SMALL, "--arms", ",".join(ARMS),
                          "--launches", 3, "--json", path)
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertTrue(run.stdout.endswith("PASS 4/4\n"), run.stdout)
             report = json.loads(path.read_text())
         self.assertEqual([case["operator"] for case in report["cases"]], list(OPERATORS))
         for case in report["cases"]:
-            self.assertEqual([arm["arm"] for arm in case["arms"]], list(self.ARMS))
+            self.assertEqual([arm["arm"] for arm in case["arms"]], list(ARMS))
             for arm in case["arms"]:
                 self.assertEqual((arm["launches"], arm["flushes"]), (3, 3))
                 self.assertGreater(arm["seconds"], 0)
@@ -427,7 +426,7 @@ class Bench(unittest.TestCase):
             self.assertIn("PASS 2/2", run.stdout)
             self.assertIn("<polyline", page.read_text())
 
-    def test_all_reasons_come_at_once(self):
+    def test_all_reasons_against_a_benchmark_come_at_once(self):
         run = tandem("bench", "matmul-all-gather", "--gate", "no.csv", "-m", 3, "--arms", "fast",
                      "--pin", "maybe", "--seconds", "long", "--sweep-tiles")
         self.assertEqual(run.returncode, 2)
