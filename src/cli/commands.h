@@ -8,6 +8,7 @@
 namespace tandem::cli {
 
 void add_run(CLI::App& program, int& exit_code);
+void add_bench(CLI::App& program, int& exit_code);
 void add_check(CLI::App& program, int& exit_code);
 void add_plan(CLI::App& program, int& exit_code);
 void add_route(CLI::App& program, int& exit_code);

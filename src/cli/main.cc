@@ -62,6 +62,7 @@ int main(int argc, char** argv) {
   program.footer(kFooter);
   int code = 0;
   add_run(program, code);
+  add_bench(program, code);
   add_check(program, code);
   add_plan(program, code);
   add_route(program, code);

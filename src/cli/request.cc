@@ -134,11 +134,22 @@ void add_workers_option(CLI::App& app, Request& request) {
               "threads of a rank; default: its share of the processors");
 }
 
+void add_input_options(CLI::App& app, Request& request) {
+  InputOptions& inputs = request.options.inputs;
+  add_word(app, request, "--input", inputs.kind, "values of the operands");
+  add_integer(app, request, "--seed", inputs.seed, "of the operands [1]");
+  add_word(app, request, "--scale-mode", inputs.scale_mode, "choice of the group scales");
+}
+
+void add_world_options(CLI::App& app, Request& request) {
+  app.add_option("--transport", request.world.transport, "shm or threads [shm]")->type_name("NAME");
+  add_integer(app, request, "--timeout-ms", request.world.timeout_ms, "of every wait [30000]");
+  add_workers_option(app, request);
+}
+
 void add_run_options(CLI::App& app, Request& request) {
   CaseOptions& options = request.options;
-  add_word(app, request, "--input", options.inputs.kind, "values of the operands");
-  add_integer(app, request, "--seed", options.inputs.seed, "of the operands [1]");
-  add_word(app, request, "--scale-mode", options.inputs.scale_mode, "choice of the group scales");
+  add_input_options(app, request);
   app.add_option("--a", options.files.a, "A of all ranks from a .npy file, FP32 or FP16")
       ->type_name("FILE");
   app.add_option("--b", options.files.b, "B of all ranks from a .npy file")->type_name("FILE");
@@ -146,9 +157,7 @@ void add_run_options(CLI::App& app, Request& request) {
                  "C of all ranks to a .npy file: FP16 for fp16, else FP32 (bf16 is widened)")
       ->type_name("FILE");
   add_integer(app, request, "--repeat", options.repeat, "launches, each of them checked [1]");
-  app.add_option("--transport", request.world.transport, "shm or threads [shm]")->type_name("NAME");
-  add_integer(app, request, "--timeout-ms", request.world.timeout_ms, "of every wait [30000]");
-  add_workers_option(app, request);
+  add_world_options(app, request);
   add_integer(app, request, "--epoch-start", request.world.epoch_start,
               "first value of the barrier words [0]");
   app.add_flag_callback(

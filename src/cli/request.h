@@ -28,7 +28,11 @@ struct Request {
 
 // OPERATOR, shapes, types and variants: everything in a Problem.
 void add_problem_options(CLI::App& app, Request& request);
-// Seed, inputs, files, repetitions, and how the ranks run.
+// What operands are drawn from.
+void add_input_options(CLI::App& app, Request& request);
+// How the ranks run.
+void add_world_options(CLI::App& app, Request& request);
+// Both, and files and repetitions.
 void add_run_options(CLI::App& app, Request& request);
 void add_workers_option(CLI::App& app, Request& request);
 

@@ -19,6 +19,7 @@
 #include "gemm/decode_inl.h"
 #include "gemm/lane_kernel_inl.h"
 #include "gemm/panel_kernel_inl.h"
+#include "gemm/peak_inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tandem::gemm::HWY_NAMESPACE {
@@ -37,6 +38,7 @@ const Kernels* kernel_table() {
       .store_row = store_row,
       .add_row = add_row,
       .widen_row = widen_row,
+      .multiply_add_chains = multiply_add_chains,
   };
   return &table;
 }

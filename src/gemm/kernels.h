@@ -20,7 +20,7 @@ namespace tandem::gemm {
 inline constexpr std::int64_t kBlock = 16;  // k's of one row that lie together in A
 inline constexpr std::int64_t kPanelRows = 6;
 inline constexpr std::int64_t kPanelColumns = 16;
-inline constexpr int kLaneRows = 4;  // rows and columns of one lane-order step
+inline constexpr int kLaneRows = 8;  // rows and columns of one lane-order step
 inline constexpr int kLaneColumns = 2;
 
 // sums[6][columns] (+)= six rows of A times one or two neighbouring panels of B.
@@ -35,7 +35,7 @@ struct PanelStep {
   std::int64_t pitch = 0;
 };
 
-// The sums in lane order of up to 4 rows of A and 2 columns of B over one whole segment.
+// The sums in lane order of up to 8 rows of A and 2 columns of B over one whole segment.
 struct LaneStep {
   const float* rows = nullptr;    // first of the rows, lane-order layout
   std::int64_t block_stride = 0;  // elements to the next 16 k's of A
@@ -43,6 +43,7 @@ struct LaneStep {
   ElementFormat format = ElementFormat::e4m3;
   const std::uint8_t* codes[kLaneColumns] = {};  // readable up to a multiple of 32
   const std::uint8_t* scales[kLaneColumns] = {};
+  const std::uint8_t* next_codes[kLaneColumns] = {};  // of the next step, to be fetched ahead
   std::int64_t k = 0;
   float sums[kLaneRows][kLaneColumns] = {};  // out
 };
@@ -86,6 +87,8 @@ struct Kernels {
                   void* destination) = nullptr;
   void (*widen_row)(const void* source, OutputType type, std::int64_t count, Start start,
                     float* sums) = nullptr;
+  // Fused multiply-adds on registers alone, to measure the peak by; returns their flops.
+  std::int64_t (*multiply_add_chains)(std::int64_t steps) = nullptr;
 };
 
 // In use now: the machine's best, or the one that force_simd_target() chose.

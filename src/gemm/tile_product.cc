@@ -166,6 +166,7 @@ void multiply_lanes(const Product& p) {
       const std::int64_t source = p.first + column + std::min(j, columns - 1);
       step.codes[j] = b.row(source);
       step.scales[j] = b.scale_row(source);
+      step.next_codes[j] = b.row(std::min(source + kLaneColumns, b.rows - 1));
     }
     for (std::int64_t row = 0; row < p.rows.rows; row += kLaneRows) {
       step.row_count = static_cast<int>(std::min<std::int64_t>(kLaneRows, p.rows.rows - row));
@@ -173,7 +174,8 @@ void multiply_lanes(const Product& p) {
       p.table.lane_step(step);
       add_lane_sums(p, step, row, column, columns);
     }
-    const std::int64_t flops = 2 * round_up(p.rows.rows, kLaneRows) * kLaneColumns * b.k;
+    // Decoding costs as much as four rows.
+    const std::int64_t flops = 2 * (p.rows.rows + 4) * kLaneColumns * b.k;
     p.pacer.spend(flops * 1000 / p.table.lane_flops_per_us);
   }
 }

@@ -7,6 +7,7 @@
 #include "mx/e8m0.h"
 #include "mx/float_environment.h"
 #include "mx/formats.h"
+#include "mx/quantise_loops.h"
 #include "mx/small_float.h"
 
 namespace tandem {
@@ -39,6 +40,11 @@ int scale_exponent(std::uint32_t amax_bits, const FormatTraits& format, ScaleMod
   return static_cast<int>(amax_bits >> 23) - format.emax;
 }
 
+std::uint8_t scale_of(std::uint32_t amax_bits, const FormatTraits& format, ScaleMode mode) {
+  if (amax_bits >= kFp32Infinity) return kScaleNan;
+  return static_cast<std::uint8_t>(std::clamp(scale_exponent(amax_bits, format, mode), 0, 254));
+}
+
 void quantise_group(const float* values, std::int64_t count, const FormatTraits& format,
                     ScaleMode mode, std::uint8_t* codes, std::uint8_t* scale) {
   // Magnitudes order like their bits, infinity and NaN above everything finite.
@@ -46,7 +52,7 @@ void quantise_group(const float* values, std::int64_t count, const FormatTraits&
   for (std::int64_t k = 0; k < count; ++k) {
     amax_bits = std::max(amax_bits, magnitude_bits(values[k]));
   }
-  *scale = choose_scale(std::bit_cast<float>(amax_bits), format.format, mode);
+  *scale = scale_of(amax_bits, format, mode);
   if (*scale == kScaleNan) {
     std::fill_n(codes, count, format.nan_code);
     return;
@@ -58,13 +64,35 @@ void quantise_group(const float* values, std::int64_t count, const FormatTraits&
   }
 }
 
+// Whole groups, a few at a time: their values are read a second time from the nearest cache.
+void quantise_groups(const float* values, std::int64_t groups, const FormatTraits& format,
+                     ScaleMode mode, std::uint8_t* codes, std::uint8_t* scales) {
+  constexpr std::int64_t kGroupsMax = 64;
+  const QuantiseLoops& loops = best_quantise_loops();
+  const auto encode = format.format == ElementFormat::e4m3 ? loops.encode_e4m3 : loops.encode_e5m2;
+  std::uint32_t largest[kGroupsMax];
+  float factors[kGroupsMax];
+  for (std::int64_t first = 0; first < groups; first += kGroupsMax) {
+    const std::int64_t count = std::min(kGroupsMax, groups - first);
+    const float* part = values + first * kGroup;
+    loops.largest(part, count, largest);
+    for (std::int64_t group = 0; group < count; ++group) {
+      scales[first + group] = scale_of(largest[group], format, mode);
+      // Exact wherever it matters: what falls below 2^-126 here encodes to zero.
+      factors[group] = reciprocal_e8m0(scales[first + group]);
+    }
+    encode(part, count, factors, codes + first * kGroup);
+    for (std::int64_t group = 0; group < count; ++group) {
+      if (scales[first + group] != kScaleNan) continue;
+      std::fill_n(codes + (first + group) * kGroup, kGroup, format.nan_code);
+    }
+  }
+}
+
 }  // namespace
 
 std::uint8_t choose_scale(float amax, ElementFormat format, ScaleMode mode) {
-  const std::uint32_t bits = magnitude_bits(amax);
-  if (bits >= kFp32Infinity) return kScaleNan;
-  return static_cast<std::uint8_t>(
-      std::clamp(scale_exponent(bits, format_traits(format), mode), 0, 254));
+  return scale_of(magnitude_bits(amax), format_traits(format), mode);
 }
 
 void quantise_rows(const float* values, std::int64_t rows, std::int64_t k, std::int64_t pitch,
@@ -75,10 +103,14 @@ void quantise_rows(const float* values, std::int64_t rows, std::int64_t k, std::
   const std::int64_t groups = ceil_div(k, kGroup);
   for (std::int64_t row = 0; row < rows; ++row) {
     std::uint8_t* row_scales = scales + row * scale_pitch;
-    for (std::int64_t group = 0; group < groups; ++group) {
-      const std::int64_t first = group * kGroup;
-      quantise_group(values + row * pitch + first, std::min(kGroup, k - first), traits, mode,
-                     codes + row * code_pitch + first, row_scales + group);
+    const float* row_values = values + row * pitch;
+    std::uint8_t* row_codes = codes + row * code_pitch;
+    const std::int64_t whole = k / kGroup;
+    quantise_groups(row_values, whole, traits, mode, row_codes, row_scales);
+    if (whole < groups) {
+      const std::int64_t first = whole * kGroup;
+      quantise_group(row_values + first, k - first, traits, mode, row_codes + first,
+                     row_scales + whole);
     }
     if (groups % 2 != 0) row_scales[groups] = 0;
   }

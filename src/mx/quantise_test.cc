@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "mx/formats.h"
 #include "mx/operand_for_test.h"
+#include "mx/quantise_loops.h"
 
 namespace tandem {
 namespace {
@@ -244,6 +247,43 @@ TEST(Quantise, ElementsAreTheNearestAndOnlyFloorAndEvenClip) {
         const double error = std::fabs(defined_value(format, out.codes[k]) * scale - target);
         ASSERT_LE(error, std::max(relative * std::fabs(target), subnormal * scale)) << k;
       }
+    }
+  }
+}
+
+// Every FP32 pattern of the upper 16 bits, with lower halves around ties, in groups whose factor is
+// 1: both tables of loops give the scalar codec's codes.
+TEST(QuantiseLoops, EveryTableEncodesAsTheCodecsDo) {
+  std::vector<float> values;
+  for (std::uint32_t upper = 0; upper < 0x10000; ++upper) {
+    if ((upper & 0x7F80) == 0x7F80) continue;  // a group with infinity or NaN is not encoded
+    for (const std::uint32_t lower : {0x0000u, 0x0001u, 0x7FFFu, 0x8000u, 0x8001u, 0xFFFFu}) {
+      values.push_back(std::bit_cast<float>(upper << 16 | lower));
+    }
+  }
+  values.resize(values.size() / kGroup * kGroup);
+  const auto groups = static_cast<std::int64_t>(values.size()) / kGroup;
+  const std::vector<float> ones(static_cast<std::size_t>(groups), 1.0f);
+  for (const QuantiseLoops* loops : {&baseline_quantise_loops(), avx2_quantise_loops()}) {
+    if (loops == nullptr) continue;  // no AVX2 here
+    for (const ElementFormat format : kElementFormats) {
+      std::vector<std::uint8_t> codes(values.size());
+      const auto encode = format == ElementFormat::e4m3 ? loops->encode_e4m3 : loops->encode_e5m2;
+      encode(values.data(), groups, ones.data(), codes.data());
+      const FormatTraits& traits = format_traits(format);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        ASSERT_EQ(codes[i], traits.encode(values[i], Saturation::saturate))
+            << values[i] << " in " << to_string(format);
+      }
+    }
+    std::vector<std::uint32_t> largest(static_cast<std::size_t>(groups));
+    loops->largest(values.data(), groups, largest.data());
+    for (std::size_t group = 0; group < largest.size(); ++group) {
+      float want = 0;
+      for (std::size_t i = 0; i < kGroup; ++i) {
+        want = std::max(want, std::abs(values[group * kGroup + i]));
+      }
+      ASSERT_EQ(std::bit_cast<float>(largest[group]), want) << "group " << group;
     }
   }
 }
