@@ -153,6 +153,25 @@ class SimulatedMachine(unittest.TestCase):
         self.expect(done, 2, "--scale is 'fast'", "--straggler is 'soon'", "--dtype-c is 'int8'")
         self.expect(tandem("simulate", "all-gather-matmul", "--device", "toaster"), 2, "toaster")
 
+    def test_this_machine_is_measured_and_its_predictions_compared(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "machine.json")
+            done = tandem("selftest", "--calibrate", "--out", path, "--fit", "--launches", 1)
+            self.expect(done, 0)
+            device = json.loads(path.read_text())
+            costs = [key for key, source in device["sources"].items()
+                     if key.startswith("costs.") and source.startswith("measured: ")]
+            self.assertGreater(len(costs), 20)
+            for key in costs:
+                self.assertIn(f"\n{key.removeprefix('costs.')} ", done.stdout)
+            self.assertIn("24 problems", done.stdout.splitlines()[-1])
+            predicted = tandem("simulate", "all-gather-matmul", "-R", 2, "--device", path)
+            self.expect(predicted, 0)
+        self.expect(tandem("selftest", "--fit", "--device", "ascend950pr"), 2,
+                    "device ascend950pr: it has cores of its own; use host")
+        self.expect(tandem("selftest", "--out", "x.json"), 2, "--calibrate")
+        self.expect(tandem("selftest", "--calibrate", "--mutants"), 2, "--mutants")
+
 
 if __name__ == "__main__":
     TANDEM = sys.argv.pop(1)
