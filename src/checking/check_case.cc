@@ -68,7 +68,8 @@ check::BuiltProgram build_case(const CheckOptions& options) {
   config.device_name = options.device;
   config.launch_count = options.launches;
   config.profile = profile_of(options, mutant);
-  const check::Makers makers{.plan = make_plan, .launch = make_launch, .device = load_device};
+  const check::Makers makers{
+      .plan = make_plan, .launch = make_launch, .device = load_device, .wrong_values = {}};
   return check::build(makers, config, mutant != nullptr ? &mutant->mutation : nullptr);
 }
 
@@ -77,18 +78,8 @@ check::BuiltProgram build_case(const CheckOptions& options) {
 CheckCase::CheckCase(const CheckOptions& options) : built_(build_case(options)) {
   // A mutant's addresses may be wrong: nothing is moved.
   if (options.data == CheckData::footprint || !planted_error(options).empty()) return;
-  sim::Program& program = built_.program;
   values_.emplace(plan(), options.launches, options.seed);
-  program.values = true;
-  for (int rank = 0; rank < plan().ranks; ++rank) {
-    program.ranks[rank].weights = &values_->weights(rank);
-  }
-  program.before = [this](sim::Machine& machine, int rank, int launch) {
-    values_->fill(machine, rank, launch);
-  };
-  program.after = [this](sim::Machine& machine, int rank, int launch) {
-    values_->compare(machine, rank, launch, wrong_values_);
-  };
+  values_->attach(built_.program, wrong_values_);
 }
 
 check::RunReport CheckCase::run(sim::Schedule* schedule, check::HappensBefore::Hash hash,
