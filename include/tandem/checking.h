@@ -53,7 +53,7 @@ struct CheckOptions {
   CheckData data = CheckData::values;
   CheckProfile profile;
   CheckShrink shrink = CheckShrink::on;
-  std::string variant;  // by name, see list_variants(); applied to the problem
+  std::string variant;  // by name, see list_variants(): a form of the plan, or upstream's error
   std::string mutant;   // by name, see list_mutants(): a planted error; implies footprint
   std::string replay;   // token of a schedule that a report printed; in place of a strategy
 };
@@ -116,7 +116,15 @@ using CheckProgress = std::function<void(const std::string& line)>;
 // Throws Error{refused} with every reason if the problem has no plan or a name is unknown.
 CheckReport run_check(const CheckOptions& options, const CheckProgress& progress = {});
 
-// The case in which a mutant is known to show. Throws Error{refused} for a name that is none.
+// Throws Error{refused} with everything in the options that no problem can have: counts out of
+// range, names and tokens that are none. run_check() does this too.
+void validate(const CheckOptions& options);
+
+// The mutant that the options plant, also where its name stands among the variants; empty: none.
+std::string planted_error(const CheckOptions& options);
+// The case in which the planted error is known to show, with the names as they are in `options`.
+// Throws Error{refused} for a name that is none.
+CheckOptions own_case(const CheckOptions& options);
 CheckOptions mutant_options(const std::string& name);
 
 // 0 without findings, otherwise 4.

@@ -15,7 +15,12 @@ struct DeviceCosts {
   std::int64_t cube_k = 0;
   std::int64_t steps_per_kcycle = 0;  // matrix steps in 1000 cycles
   std::int64_t product_start_ns = 0;  // filling and emptying the unit, once a product
-  std::int64_t rows_start_ns = 0;     // shared workers: decoding one row of A, per 1024 elements
+  std::int64_t rows_start_ns = 0;     // shared workers: decoding rows of A, per 1024 elements
+  std::int64_t rows_cold_ns = 0;      // and more where a launch reads them for the first time
+  // Shared workers, products of few rows, in lane order: codes of B are read once for each four
+  // rows, and multiplied for each row.
+  std::int64_t lane_mb_s = 0;
+  std::int64_t lane_products_us = 0;
   // Pipes of one core.
   std::int64_t mte1_mb_s = 0;
   std::int64_t mte2_mb_s = 0;
@@ -24,6 +29,8 @@ struct DeviceCosts {
   std::int64_t move_start_ns = 0;    // of each MTE or FIX operation
   std::int64_t vector_elements = 0;  // FP32 elements per cycle and instruction of a vector core
   std::int64_t vector_start_ns = 0;  // of each vector operation
+  std::int64_t accumulate_elements_us = 0;  // shared workers, in place of vector_elements
+  std::int64_t convert_elements_us = 0;
   // Memory of a rank, shared by its cores and by transfers.
   std::int64_t hbm_mb_s = 0;
   std::int64_t l2_mb_s = 0;
@@ -62,6 +69,9 @@ void visit_costs(Costs& costs, Visitor&& visit) {
   visit("steps_per_kcycle", costs.steps_per_kcycle);
   visit("product_start_ns", costs.product_start_ns);
   visit("rows_start_ns", costs.rows_start_ns);
+  visit("rows_cold_ns", costs.rows_cold_ns);
+  visit("lane_mb_s", costs.lane_mb_s);
+  visit("lane_products_us", costs.lane_products_us);
   visit("mte1_mb_s", costs.mte1_mb_s);
   visit("mte2_mb_s", costs.mte2_mb_s);
   visit("mte3_mb_s", costs.mte3_mb_s);
@@ -69,6 +79,8 @@ void visit_costs(Costs& costs, Visitor&& visit) {
   visit("move_start_ns", costs.move_start_ns);
   visit("vector_elements", costs.vector_elements);
   visit("vector_start_ns", costs.vector_start_ns);
+  visit("accumulate_elements_us", costs.accumulate_elements_us);
+  visit("convert_elements_us", costs.convert_elements_us);
   visit("hbm_mb_s", costs.hbm_mb_s);
   visit("l2_mb_s", costs.l2_mb_s);
   visit("l2_bytes", costs.l2_bytes);

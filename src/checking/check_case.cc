@@ -3,6 +3,7 @@
 
 #include "base/strings.h"
 #include "check/mutants/mutants.h"
+#include "check/replay.h"
 #include "checking/variants.h"
 #include "launches.h"
 #include "ops/registry.h"
@@ -12,29 +13,35 @@
 namespace tandem {
 namespace {
 
-void check_options(const CheckOptions& options) {
-  const auto refuse = [](const std::string& text) { throw Error(ErrorKind::refused, text); };
-  if (options.launches < 1) refuse(cat("launches is ", options.launches, "; use 1 or more"));
-  if (options.schedules < 0) refuse(cat("schedules is ", options.schedules, "; use 0 or more"));
-  if (options.profile.queue_depth < 1) {
-    refuse(cat("queue depth is ", options.profile.queue_depth, "; use 1 or more"));
+// Why no program can be made of that mutant; empty: one can.
+std::string refusal_of_mutant(const std::string& name) {
+  const check::Mutant* mutant = check::find_mutant(name);
+  if (mutant == nullptr) {
+    return cat("mutant '", name, "' is unknown; see 'tandem list mutants'");
   }
+  if (mutant->kind == check::Mutant::Kind::not_expressible) {
+    return cat("mutant ", mutant->id,
+               ": it cannot be written with the machine's verbs: ", mutant->reason);
+  }
+  return "";
 }
 
 const check::Mutant* mutant_of(const std::string& name) {
   if (name.empty()) return nullptr;
-  const check::Mutant* mutant = check::find_mutant(name);
-  if (mutant == nullptr) {
-    throw Error(ErrorKind::refused,
-                cat("mutant '", name, "' is unknown; see 'tandem list mutants'"));
+  const std::string refusal = refusal_of_mutant(name);
+  if (!refusal.empty()) throw Error(ErrorKind::refused, refusal);
+  return check::find_mutant(name);
+}
+
+// Names of devices and files, and tokens: what only an attempt can tell.
+template <typename Attempt>
+void collect(std::vector<std::string>& reasons, const Attempt& attempt) {
+  try {
+    attempt();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::refused) throw;
+    reasons.emplace_back(error.what());
   }
-  if (mutant->kind == check::Mutant::Kind::not_expressible) {
-    throw Error(ErrorKind::refused, cat("mutant ", mutant->id,
-                                        ": it cannot be written with the "
-                                        "machine's verbs: ",
-                                        mutant->reason));
-  }
-  return mutant;
 }
 
 // What the device and the options ask of the machine, on top of what a mutant does.
@@ -53,15 +60,16 @@ sim::Profile profile_of(const CheckOptions& options, const check::Mutant* mutant
 }
 
 check::BuiltProgram build_case(const CheckOptions& options) {
-  check_options(options);
-  const check::Mutant* mutant = mutant_of(options.mutant);
+  validate(options);
+  const check::Mutant* mutant = mutant_of(planted_error(options));
   check::Configuration config;
   if (mutant != nullptr) config = mutant->config;
   config.problem = with_variant(options.problem, options.variant);
   config.device_name = options.device;
   config.launch_count = options.launches;
   config.profile = profile_of(options, mutant);
-  const check::Makers makers{.plan = make_plan, .launch = make_launch, .device = load_device};
+  const check::Makers makers{
+      .plan = make_plan, .launch = make_launch, .device = load_device, .wrong_values = {}};
   return check::build(makers, config, mutant != nullptr ? &mutant->mutation : nullptr);
 }
 
@@ -69,19 +77,9 @@ check::BuiltProgram build_case(const CheckOptions& options) {
 
 CheckCase::CheckCase(const CheckOptions& options) : built_(build_case(options)) {
   // A mutant's addresses may be wrong: nothing is moved.
-  if (options.data == CheckData::footprint || !options.mutant.empty()) return;
-  sim::Program& program = built_.program;
+  if (options.data == CheckData::footprint || !planted_error(options).empty()) return;
   values_.emplace(plan(), options.launches, options.seed);
-  program.values = true;
-  for (int rank = 0; rank < plan().ranks; ++rank) {
-    program.ranks[rank].weights = &values_->weights(rank);
-  }
-  program.before = [this](sim::Machine& machine, int rank, int launch) {
-    values_->fill(machine, rank, launch);
-  };
-  program.after = [this](sim::Machine& machine, int rank, int launch) {
-    values_->compare(machine, rank, launch, wrong_values_);
-  };
+  values_->attach(built_.program, wrong_values_);
 }
 
 check::RunReport CheckCase::run(sim::Schedule* schedule, check::HappensBefore::Hash hash,
@@ -90,6 +88,36 @@ check::RunReport CheckCase::run(sim::Schedule* schedule, check::HappensBefore::H
   check::RunReport report = check::run_checked(program(), schedule, hash, more);
   for (const Finding& finding : wrong_values_.list()) report.findings.push_back(finding);
   return report;
+}
+
+void validate(const CheckOptions& options) {
+  std::vector<std::string> reasons;
+  const auto at_least = [&reasons](std::string_view name, int value, int low) {
+    if (value < low) reasons.push_back(cat(name, " is ", value, "; use ", low, " or more"));
+  };
+  at_least("launches", options.launches, 1);
+  at_least("schedules", options.schedules, 0);
+  at_least("queue depth", options.profile.queue_depth, 1);
+  const bool upstream = is_upstream_error(options.variant);
+  if (upstream && !options.mutant.empty()) {
+    reasons.push_back(cat("planted error: both variant ", options.variant, " and mutant ",
+                          options.mutant, " are asked for; give one of them"));
+  }
+  if (!options.mutant.empty()) reasons.push_back(refusal_of_mutant(options.mutant));
+  reasons.push_back(refusal_of_variant(options.problem.op, options.variant));
+  collect(reasons, [&] { load_device(options.device); });
+  collect(reasons, [&] {
+    if (!options.replay.empty()) check::parse_token(options.replay);
+  });
+  std::string text;
+  for (const std::string& reason : reasons) {
+    if (!reason.empty()) text += (text.empty() ? "" : "\n") + reason;
+  }
+  if (!text.empty()) throw Error(ErrorKind::refused, text);
+}
+
+std::string planted_error(const CheckOptions& options) {
+  return is_upstream_error(options.variant) ? options.variant : options.mutant;
 }
 
 CheckOptions mutant_options(const std::string& name) {
@@ -103,6 +131,16 @@ CheckOptions mutant_options(const std::string& name) {
   options.mutant = name;
   if (mutant->config.straggler) options.replay = cat("starve:rank=", *mutant->config.straggler);
   return options;
+}
+
+CheckOptions own_case(const CheckOptions& options) {
+  if (is_upstream_error(options.variant) && check::find_mutant(options.variant) == nullptr) {
+    throw Error(ErrorKind::refused, refusal_of_variant(options.problem.op, options.variant));
+  }
+  CheckOptions own = mutant_options(planted_error(options));
+  own.mutant = options.mutant;
+  own.variant = options.variant;
+  return own;
 }
 
 }  // namespace tandem

@@ -88,6 +88,19 @@ CheckValues::CheckValues(const Plan& plan, int launches, std::uint64_t seed) : p
   }
 }
 
+void CheckValues::attach(sim::Program& program, check::Findings& findings) const {
+  program.values = true;
+  for (int rank = 0; rank < plan_.ranks; ++rank) program.ranks[rank].weights = &weights_[rank];
+  // A mutated stream of calls wants to know of the launch too.
+  program.before = [this, inner = program.before](sim::Machine& machine, int rank, int launch) {
+    if (inner) inner(machine, rank, launch);
+    fill(machine, rank, launch);
+  };
+  program.after = [this, &findings](sim::Machine& machine, int rank, int launch) {
+    compare(machine, rank, launch, findings);
+  };
+}
+
 void CheckValues::fill(sim::Machine& machine, int rank, int launch) const {
   const LaunchData& data = launches_[launch];
   const MxMatrix a = data.a[rank].view();
@@ -129,6 +142,14 @@ void CheckValues::compare(sim::Machine& machine, int rank, int launch,
                        ", the reference has ", shown(problem.dtype_c, want.data() + first), "; ",
                        differing, " of ", want.size() / size, " elements differ");
   findings.add(finding);
+}
+
+std::vector<Finding> find_wrong_values(check::BuiltProgram built) {
+  const CheckValues values(built.plan(0), built.program.launches, 1);
+  check::Findings wrong;
+  values.attach(built.program, wrong);
+  check::run_checked(built.program, nullptr, check::HappensBefore::Hash::off, {});
+  return wrong.list();
 }
 
 }  // namespace tandem

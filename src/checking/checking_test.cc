@@ -7,7 +7,9 @@
 #include <set>
 #include <sstream>
 
+#include "base/strings.h"
 #include "check/explorer.h"
+#include "check/mutants/mutants.h"
 #include "check/schedules.h"
 #include "checking/check_case.h"
 #include "checking/check_table.h"
@@ -222,6 +224,51 @@ TEST(Check, RowsOfTheDocumentedTableAreWhatTheyWere) {
       }
     }
   }
+}
+
+TEST(Check, ErrorsOfTheOriginalDesignAreFoundByTheirVariantsAndGoneWithoutThem) {
+  for (const check::UpstreamError& error : check::upstream_errors()) {
+    CheckOptions named;
+    named.variant = error.name;
+    CheckOptions options = own_case(named);
+    options.shrink = CheckShrink::off;
+    const CheckReport report = run_check(options);
+    EXPECT_EQ(exit_code(report), 4) << error.name;
+    EXPECT_NE(report.reproduce.find(cat("--variant ", error.name)), std::string::npos);
+    options.variant.clear();
+    EXPECT_EQ(alarm_of(options), "") << error.name;
+    options.data = CheckData::values;
+    EXPECT_EQ(alarm_of(options), "") << error.name;
+  }
+}
+
+TEST(Check, WhatNoProblemCanHaveIsRefusedAtOnce) {
+  CheckOptions options = small_case(OperatorKind::all_gather_matmul, 2, 2);
+  options.launches = 0;
+  options.schedules = -1;
+  options.profile.queue_depth = 0;
+  options.variant = "shared-cores";
+  options.mutant = "Z99";
+  options.device = "toaster";
+  options.replay = "sideways";
+  try {
+    run_check(options);
+    FAIL();
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    for (const char* word : {"launches is 0", "schedules is -1", "queue depth is 0", "shared-cores",
+                             "'Z99'", "toaster", "'sideways'"}) {
+      EXPECT_NE(text.find(word), std::string::npos) << word << " in " << text;
+    }
+  }
+  options = small_case(OperatorKind::all_gather_matmul, 2, 2);
+  options.mutant = "A01";
+  options.variant = "upstream:A1";
+  EXPECT_THROW(validate(options), Error);
+  options.mutant = "";
+  EXPECT_NO_THROW(validate(options));
+  options.variant = "upstream:A5";  // a form of matmul-all-gather
+  EXPECT_THROW(validate(options), Error);
 }
 
 // The hold-up is the cube core that owns no tile: its row of the list of mutants.

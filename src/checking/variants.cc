@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checking/variants.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
+#include "check/mutants/mutants.h"
 #include "tandem/checking.h"
 #include "tandem/error.h"
 
@@ -46,28 +49,44 @@ constexpr Variant kVariants[] = {
 
 std::span<const Variant> all_variants() { return kVariants; }
 
-Problem with_variant(const Problem& problem, std::string_view name) {
-  if (name.empty()) return problem;
-  for (const Variant& variant : kVariants) {
-    if (variant.name != name) continue;
-    if (!variant.applies(problem.op)) {
-      throw Error(ErrorKind::refused, cat("variant ", name, ": ", to_string(problem.op),
-                                          " has no such form; see 'tandem list variants'"));
-    }
-    Problem changed = problem;
-    variant.apply(changed);
-    return changed;
+bool is_upstream_error(std::string_view name) { return name.starts_with("upstream:"); }
+
+std::string refusal_of_variant(OperatorKind op, std::string_view name) {
+  if (name.empty()) return "";
+  const auto other = [&] {
+    return cat("variant ", name, ": ", to_string(op),
+               " has no such form; see 'tandem list variants'");
+  };
+  if (is_upstream_error(name)) {
+    const check::Mutant* mutant = check::find_mutant(name);
+    if (mutant != nullptr) return mutant->config.problem.op == op ? "" : other();
   }
-  throw Error(ErrorKind::refused,
-              cat("variant '", name, "' is unknown; see 'tandem list variants'"));
+  for (const Variant& variant : kVariants) {
+    if (variant.name == name) return variant.applies(op) ? "" : other();
+  }
+  return cat("variant '", name, "' is unknown; see 'tandem list variants'");
+}
+
+Problem with_variant(const Problem& problem, std::string_view name) {
+  const std::string refusal = refusal_of_variant(problem.op, name);
+  if (!refusal.empty()) throw Error(ErrorKind::refused, refusal);
+  Problem changed = problem;
+  const auto found = std::ranges::find(kVariants, name, &Variant::name);
+  if (found != std::end(kVariants)) found->apply(changed);
+  return changed;
 }
 
 std::string list_variants() {
   std::string text;
-  for (const Variant& variant : kVariants) {
-    std::string line(variant.name);
+  const auto add = [&text](std::string_view name, const std::string& summary) {
+    std::string line(name);
     line.resize(std::max<std::size_t>(22, line.size() + 2), ' ');
-    text += line + std::string(variant.summary) + "\n";
+    text += line + summary + "\n";
+  };
+  for (const Variant& variant : kVariants) add(variant.name, std::string(variant.summary));
+  for (const check::UpstreamError& error : check::upstream_errors()) {
+    const OperatorKind op = check::find_mutant(error.name)->config.problem.op;
+    add(error.name, cat(error.title, ": an error of the original design, in ", to_string(op)));
   }
   return text;
 }

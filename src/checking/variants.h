@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "tandem/problem.h"
@@ -18,7 +19,14 @@ struct Variant {
 
 std::span<const Variant> all_variants();
 
-// The problem in that form; empty: as it is. Throws Error{refused} for a name that is none.
+// Whether a variant is an error of the original design: a mutant under the name "upstream:A1".
+bool is_upstream_error(std::string_view name);
+
+// Why the operator has no variant of that name; empty: it has.
+std::string refusal_of_variant(OperatorKind op, std::string_view name);
+
+// The problem in that form; empty, or upstream's error: as it is. Throws Error{refused} for a name
+// that is none.
 Problem with_variant(const Problem& problem, std::string_view name);
 
 }  // namespace tandem

@@ -17,6 +17,7 @@ namespace {
 
 struct CheckRequest : Request {
   CheckOptions check;
+  std::vector<CLI::Option*> shape;  // whatever makes the problem another one
   std::int64_t launches = 2;
   std::int64_t schedules = 100;
   std::int64_t seed = 1;
@@ -64,6 +65,9 @@ int narrowed(CheckRequest& request, const std::string& name, std::int64_t value,
 // What does not depend on the operator.
 void take_common(CheckRequest& request, CheckOptions& options) {
   options.schedules = narrowed(request, "--schedules", request.schedules, 0);
+  options.variant = request.check.variant;
+  options.mutant = request.check.mutant;
+  options.replay = request.check.replay.empty() ? options.replay : request.check.replay;
   options.profile = request.check.profile;
   options.profile.queue_depth = narrowed(request, "--queue-depth", request.queue_depth, 1);
   options.seed = static_cast<std::uint64_t>(request.seed);
@@ -75,12 +79,20 @@ void take_common(CheckRequest& request, CheckOptions& options) {
   }
 }
 
-// The case in which a mutant is known to show.
-CheckOptions options_of_mutant(CheckRequest& request) {
-  CheckOptions options = mutant_options(request.check.mutant);
+// Whether a planted error is run in the case in which it is known to show: where no problem is
+// described, and the operator, if one is named, is the error's own.
+bool runs_own_case(const CheckRequest& request) {
+  if (planted_error(request.check).empty()) return false;
+  if (request.operator_word.empty()) return true;
+  const bool described = std::ranges::any_of(
+      request.shape, [](const CLI::Option* option) { return option->count() > 0; });
+  return !described && request.operator_word == to_string(own_case(request.check).problem.op);
+}
+
+CheckOptions options_of_own_case(CheckRequest& request) {
+  CheckOptions options = own_case(request.check);
   take_common(request, options);
-  if (options.strategy != CheckStrategy::canonical) options.replay.clear();
-  if (!request.check.replay.empty()) options.replay = request.check.replay;
+  if (options.strategy != CheckStrategy::canonical) options.replay = request.check.replay;
   return options;
 }
 
@@ -100,6 +112,27 @@ CheckOptions options_of(CheckRequest& request, OperatorKind op) {
   return options;
 }
 
+// What there is to run; reasons of the request, if there are any, come with the library's own.
+CheckOptions make_options(CheckRequest& request) {
+  CheckOptions options;
+  try {
+    if (runs_own_case(request)) {
+      options = options_of_own_case(request);
+    } else {
+      const auto kinds = operators_of(request, AllOperators::refused);
+      options = options_of(request, kinds.empty() ? OperatorKind{} : kinds[0]);
+      if (kinds.empty()) options.variant.clear();  // whose form it would be is not known
+    }
+    validate(options);
+    // What the planner has against it is told together with the other reasons.
+    if (!request.reasons.empty()) plan_text(options.problem, {.device = options.device});
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::refused) throw;
+    request.reasons.emplace_back(error.what());
+  }
+  return options;
+}
+
 int check(CheckRequest& request) {
   ProgressLine progress;
   const auto show = [&progress](const std::string& line) { progress.show(line); };
@@ -109,20 +142,10 @@ int check(CheckRequest& request) {
     fmt::print("{}", table);
     return 0;
   }
-  CheckOptions options;
+  const CheckOptions options = make_options(request);
   CheckReport report;
   try {
-    if (request.operator_word.empty() && !request.check.mutant.empty()) {
-      options = options_of_mutant(request);
-    } else {
-      const auto kinds = operators_of(request, AllOperators::refused);
-      if (!kinds.empty()) options = options_of(request, kinds[0]);
-    }
-    if (request.reasons.empty()) {
-      report = run_check(options, show);
-    } else if (options.problem.m > 0) {
-      plan_text(options.problem, {.device = options.device});  // what the planner has against it
-    }
+    if (request.reasons.empty()) report = run_check(options, show);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::refused) throw;
     request.reasons.emplace_back(error.what());
@@ -153,10 +176,12 @@ void add_check_options(CLI::App& app, CheckRequest& request) {
                "vector operations of a core may overlap");
   app.add_flag("--weak-drain", request.check.profile.weak_drain,
                "a drain only says that the source may be reused");
-  app.add_option("--variant", request.check.variant, "a named form; see 'tandem list variants'")
+  app.add_option("--variant", request.check.variant,
+                 "a named form, or upstream's error; see 'tandem list variants'")
       ->type_name("NAME");
-  app.add_option("--mutant", request.check.mutant,
-                 "plant an error; without OPERATOR in its own case; see 'tandem list mutants'")
+  app.add_option(
+         "--mutant", request.check.mutant,
+         "plant an error; in its own case unless a shape is given; see 'tandem list mutants'")
       ->type_name("NAME");
   app.add_option("--replay", request.check.replay, "one schedule, as a report printed it")
       ->type_name("TOKEN");
@@ -173,7 +198,9 @@ void add_check(CLI::App& program, int& exit_code) {
   const auto request = std::make_shared<CheckRequest>();
   request->command = "tandem check";
   add_problem_options(*app, *request);
-  app->get_option("OPERATOR")->required(false);
+  request->shape = app->get_options([](const CLI::Option* option) {
+    return option->get_name(true) != "OPERATOR" && !option->check_name("--help");
+  });
   add_check_options(*app, *request);
   app->callback([request, &exit_code] { exit_code = check(*request); });
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "cli/calibrate.h"
 #include "cli/commands.h"
 #include "cli/mutants.h"
 #include "cli/output.h"
@@ -80,8 +81,8 @@ void add_selftest(CLI::App& program, int& exit_code) {
   CLI::App* app =
       program.add_subcommand("selftest", "small checks of every operator on this machine");
   const auto wanted = std::make_shared<MutantArguments>();
-  CLI::Option* mutants = app->add_flag("--mutants", wanted->asked,
-                                       "known errors that the checker must find, instead");
+  CLI::Option* mutants =
+      app->add_flag("--mutants", wanted->asked, "known errors that the checker must find, instead");
   app->add_option("--configurations", wanted->configurations,
                   "with --mutants: correct programs drawn at random [2000]")
       ->needs(mutants)
@@ -92,10 +93,31 @@ void add_selftest(CLI::App& program, int& exit_code) {
       ->needs(mutants)
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
-  app->callback([&exit_code, wanted] {
-    exit_code = wanted->asked
-                    ? selftest_mutants(wanted->configurations, wanted->generated_step)
-                    : selftest();
+  const auto costs = std::make_shared<CalibrateArguments>();
+  CLI::Option* calibrates = app->add_flag("--calibrate", costs->measures,
+                                          "what this machine costs, for predictions, instead");
+  app->add_option("--out", costs->out, "with --calibrate: write a device file")
+      ->needs(calibrates)
+      ->type_name("FILE");
+  CLI::Option* fits =
+      app->add_flag("--fit", costs->fits, "run whole operators and predict them, instead");
+  app->add_option("--device", costs->device, "with --fit alone: predict with this device [host]")
+      ->needs(fits)
+      ->excludes(calibrates)
+      ->type_name("NAME|FILE");
+  app->add_option("--launches", costs->launches, "with --fit: of each problem [15]")
+      ->needs(fits)
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  mutants->excludes(calibrates)->excludes(fits);
+  app->callback([&exit_code, wanted, costs] {
+    if (costs->measures || costs->fits) {
+      exit_code = selftest_calibrate(*costs);
+    } else if (wanted->asked) {
+      exit_code = selftest_mutants(wanted->configurations, wanted->generated_step);
+    } else {
+      exit_code = selftest();
+    }
   });
 }
 

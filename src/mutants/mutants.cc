@@ -9,6 +9,7 @@
 #include "check/mutants/generated_mutants.h"
 #include "check/mutants/mutant_run.h"
 #include "check/mutants/sound_configurations.h"
+#include "checking/check_data.h"
 #include "launches.h"
 #include "ops/registry.h"
 #include "report/device_json.h"
@@ -21,7 +22,12 @@ using check::Mutant;
 using check::Outcome;
 using Kind = check::Mutant::Kind;
 
-check::Makers makers() { return {.plan = make_plan, .launch = make_launch, .device = load_device}; }
+check::Makers makers() {
+  return {.plan = make_plan,
+          .launch = make_launch,
+          .device = load_device,
+          .wrong_values = find_wrong_values};
+}
 
 std::string padded(std::string_view text, std::size_t width) {
   std::string out(text);
@@ -111,13 +117,14 @@ class Session {
   void run_generated() {
     if (options_.generated_step <= 0) return;
     const auto result = check::run_generated_mutants(
-        makers(), check::generated_configurations(), options_.generated_step,
+        makers(), check::generated_configurations(),
+        {.every = options_.generated_step, .ending = {}},
         [this](int done) { show(cat("mutants made by rule: ", done)); });
     report_.generated = result.total - result.equivalent - result.without_effect;
     report_.generated_caught = result.caught;
     say("errors by rule        ", report_.generated, " of ", result.total, " mutants (",
         result.equivalent, " equivalent, ", result.without_effect, " without effect), ",
-        result.caught, " caught");
+        result.caught, " caught, ", result.caught_by_values, " of them by the values of C alone");
     for (const auto& survivor : result.survivors) {
       say("  not caught: ", survivor.mutant, " (", survivor.observation, ") in ",
           survivor.configuration);

@@ -11,74 +11,20 @@
 namespace tandem::sim {
 namespace {
 
-constexpr int kWeightsObject = kBufferCount;  // in keys of the cache: B, next to the buffers
-constexpr int kMissSteps = 16;                // shares of misses are kept in sixteenths
-constexpr double kBytesPerPs = 1e-6;          // of one mb_s
+constexpr int kMissSteps = 16;        // shares of misses are kept in sixteenths
+constexpr double kBytesPerPs = 1e-6;  // of one mb_s
 
 enum FlowKind { cube_load, cube_store, vector_load, vector_store, write_back };
 
 }  // namespace
-
-LoadShape shape_of(const Op& load) {
-  LoadShape shape;
-  for (const Fragment& fragment : load.a) {
-    shape.rows += fragment.data.rows;
-    shape.k = std::max(shape.k, fragment.data.row_bytes);
-    shape.a_bytes += fragment.data.bytes() + fragment.scale.bytes();
-  }
-  shape.columns = load.b.columns.count;
-  shape.b_bytes = shape.columns * (shape.k + scale_row_bytes(shape.k));
-  return shape;
-}
-
-std::size_t SharedCache::Hash::operator()(const Key& key) const {
-  std::uint64_t hash = static_cast<std::uint64_t>(key.object) * 0x9e3779b97f4a7c15u;
-  for (std::int64_t part : {key.first, key.count}) {
-    hash = (hash ^ static_cast<std::uint64_t>(part)) * 0xff51afd7ed558ccdu;
-    hash ^= hash >> 32;
-  }
-  return hash;
-}
-
-bool SharedCache::touch(const Key& key, std::int64_t bytes, CacheHint hint) {
-  const auto found = index_.find(key);
-  if (found != index_.end()) {
-    entries_.splice(entries_.begin(), entries_, found->second);
-    return true;
-  }
-  if (hint == CacheHint::stream) return false;
-  entries_.push_front({key, bytes});
-  index_.emplace(key, entries_.begin());
-  room_ -= bytes;
-  while (room_ < 0 && !entries_.empty()) {
-    room_ += entries_.back().bytes;
-    index_.erase(entries_.back().key);
-    entries_.pop_back();
-  }
-  return false;
-}
-
-std::int64_t SharedCache::look_up(const Op& load) {
-  std::int64_t hits = 0;
-  std::int64_t k = 0;
-  for (const Fragment& fragment : load.a) {
-    const std::int64_t bytes = fragment.data.bytes() + fragment.scale.bytes();
-    k = std::max(k, fragment.data.row_bytes);
-    const Key key{static_cast<int>(fragment.data.buffer), fragment.data.offset, fragment.data.rows};
-    if (touch(key, bytes, CacheHint::keep)) hits += bytes;
-  }
-  const std::int64_t bytes = load.b.columns.count * (k + scale_row_bytes(k));
-  const Key key{kWeightsObject + load.b.segment, load.b.columns.first, load.b.columns.count};
-  if (touch(key, bytes, load.hint)) hits += bytes;
-  return hits;
-}
 
 CostModel::CostModel(const Device& device, int ranks, FreeCores free, FlowNetwork& flows)
     : costs_(device.costs),
       l1_bytes_(device.memory.l1_bytes),
       shared_workers_(device.shared_workers),
       free_(free),
-      flows_(flows) {
+      flows_(flows),
+      workers_(costs_, ranks) {
   for (int rank = 0; rank < ranks; ++rank) {
     caches_.emplace_back(costs_.l2_bytes);
     hbm_.push_back(resource(cat("rank ", rank, " HBM"), rank, costs_.hbm_mb_s));
@@ -113,8 +59,8 @@ int CostModel::memory_flow(const MemoryPath& path) {
 int CostModel::link_flow(const LinkPath& path) {
   const std::uint64_t pair = static_cast<std::uint64_t>(path.from) * 64 + path.to;
   const auto core = static_cast<std::uint64_t>(path.core);
-  const std::uint64_t key = (std::uint64_t{1} << 48) + core * 65536 +
-                            (pair * 2 + path.reads) * 4 + path.weight;
+  const std::uint64_t key =
+      (std::uint64_t{1} << 48) + core * 65536 + (pair * 2 + path.reads) * 4 + path.weight;
   const auto found = classes_.find(key);
   if (found != classes_.end()) return found->second;
   const auto [link, fresh] = links_.emplace(pair, 0);
@@ -123,13 +69,11 @@ int CostModel::link_flow(const LinkPath& path) {
   }
   const auto [sender, first] = senders_.emplace(path.core, 0);
   if (first) {
-    sender->second = resource(cat("core ", path.core, " transfers"), path.from,
-                              costs_.core_send_mb_s);
+    sender->second =
+        resource(cat("core ", path.core, " transfers"), path.from, costs_.core_send_mb_s);
   }
-  std::vector<FlowNetwork::Use> uses{{egress_[path.from], 1},
-                                     {link->second, 1},
-                                     {ingress_[path.to], 1},
-                                     {sender->second, 1}};
+  std::vector<FlowNetwork::Use> uses{
+      {egress_[path.from], 1}, {link->second, 1}, {ingress_[path.to], 1}, {sender->second, 1}};
   if (path.reads) uses.push_back({hbm_[path.from], 1});
   uses.push_back({hbm_[path.to], static_cast<double>(path.weight)});
   const int flow = flows_.class_of(uses, 0);
@@ -137,17 +81,7 @@ int CostModel::link_flow(const LinkPath& path) {
   return flow;
 }
 
-Service CostModel::by_worker(double bytes, std::int64_t mb_s, std::int64_t start_ns) const {
-  Service service{.time = start_ns * 1000};
-  if (mb_s > 0) {
-    service.time +=
-        static_cast<Picoseconds>(std::ceil(bytes / (static_cast<double>(mb_s) * kBytesPerPs)));
-  }
-  return service;
-}
-
 Service CostModel::through_memory(const MemoryPath& path, double bytes) {
-  if (shared_workers_) return by_worker(bytes, path.cap_mb_s, costs_.move_start_ns);
   const Picoseconds start = costs_.move_start_ns * 1000;
   if (bytes <= 0 || path.cap_mb_s + costs_.hbm_mb_s == 0) return {.time = start};
   Service service{memory_flow(path), bytes, start};
@@ -159,11 +93,9 @@ Service CostModel::through_memory(const MemoryPath& path, double bytes) {
 }
 
 Service CostModel::through_link(const LinkPath& path, double bytes) {
-  if (shared_workers_) return by_worker(bytes, costs_.link_mb_s, 0);
-  const bool limited =
-      costs_.link_mb_s + costs_.egress_mb_s + costs_.ingress_mb_s + costs_.core_send_mb_s +
-          costs_.hbm_mb_s >
-      0;
+  const bool limited = costs_.link_mb_s + costs_.egress_mb_s + costs_.ingress_mb_s +
+                           costs_.core_send_mb_s + costs_.hbm_mb_s >
+                       0;
   if (bytes <= 0 || !limited) return {};
   return {link_flow(path), bytes, 0};
 }
@@ -186,8 +118,7 @@ Service CostModel::load(const Op& op, const LoadShape& shape, int rank, Timeline
   totals.hbm_bytes += bytes - hits;
   if (is_free(false) || shared_workers_ || bytes == 0) return {};
   const auto misses = static_cast<int>(ceil_div((bytes - hits) * kMissSteps, bytes));
-  return through_memory({cube_load, rank, misses, 1, costs_.mte2_mb_s},
-                        static_cast<double>(bytes));
+  return through_memory({cube_load, rank, misses, 1, costs_.mte2_mb_s}, static_cast<double>(bytes));
 }
 
 Picoseconds CostModel::stage(const LoadShape& shape) const {
@@ -201,19 +132,15 @@ Picoseconds CostModel::stage(const LoadShape& shape) const {
 Picoseconds CostModel::product(const LoadShape& shape) const {
   if (is_free(false) || costs_.cube_m == 0 || costs_.steps_per_kcycle == 0) return 0;
   const auto steps = static_cast<double>(ceil_div(shape.rows, costs_.cube_m) *
-                                         ceil_div(shape.columns, costs_.cube_n) *
+                                         ceil_div(shape.columns.count, costs_.cube_n) *
                                          ceil_div(shape.k, costs_.cube_k));
   return costs_.product_start_ns * 1000 +
          cycles(steps * 1000 / static_cast<double>(costs_.steps_per_kcycle));
 }
 
-Picoseconds CostModel::decode_rows(const LoadShape& shape) const {
-  if (is_free(false)) return 0;
-  return shape.rows * shape.k * costs_.rows_start_ns * 1000 / 1024;
-}
-
 Service CostModel::pipe(const Op& op, int rank) {
   if (is_free(op.kind != OpKind::store_c)) return {};
+  if (shared_workers_) return {.time = workers_.pipe(op)};
   if (op.kind == OpKind::store_c) {
     double bytes = 0;
     for (const View& view : op.c) bytes += static_cast<double>(view.bytes());
@@ -236,6 +163,7 @@ Service CostModel::pipe(const Op& op, int rank) {
 
 Service CostModel::transfer(const Op& op, int rank, int peer) {
   if (is_free(true)) return {};
+  if (shared_workers_) return {.time = workers_.transfer(op)};
   LinkPath path{.from = rank, .to = peer, .core = op.core};
   if (op.kind == OpKind::read) std::swap(path.from, path.to);
   path.reads = op.kind != OpKind::write_value && op.kind != OpKind::fetch_add;

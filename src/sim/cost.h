@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -12,6 +11,8 @@
 #include "base/timeline.h"
 #include "sim/flow.h"
 #include "sim/op.h"
+#include "sim/operand_cache.h"
+#include "sim/worker_cost.h"
 
 namespace tandem::sim {
 
@@ -24,46 +25,6 @@ struct Service {
   double bytes = 0;
   Picoseconds time = 0;
   int write_back = -1;  // flow class in which the same bytes go on to memory, awaited by nobody
-};
-
-// The product that one load prepares.
-struct LoadShape {
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  std::int64_t k = 0;
-  std::int64_t a_bytes = 0;
-  std::int64_t b_bytes = 0;
-  std::int64_t bytes() const { return a_bytes + b_bytes; }
-};
-LoadShape shape_of(const Op& load);
-
-// The shared cache of a rank: whole operand tiles, least recently used first out. A tile counts as
-// there from the moment its first reader asks for it.
-class SharedCache {
- public:
-  explicit SharedCache(std::int64_t bytes) : room_(bytes) {}
-  // Bytes of the operands of `load` that are there; the others are then, unless they only stream.
-  std::int64_t look_up(const Op& load);
-
- private:
-  struct Key {
-    int object = 0;
-    std::int64_t first = 0;
-    std::int64_t count = 0;
-    bool operator==(const Key&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const;
-  };
-  struct Entry {
-    Key key;
-    std::int64_t bytes = 0;
-  };
-  bool touch(const Key& key, std::int64_t bytes, CacheHint hint);
-
-  std::int64_t room_;
-  std::list<Entry> entries_;  // last used first
-  std::unordered_map<Key, std::list<Entry>::iterator, Hash> index_;
 };
 
 class CostModel {
@@ -85,10 +46,12 @@ class CostModel {
   Service load(const Op& op, const LoadShape& shape, int rank, TimelineRank& totals);
   Picoseconds stage(const LoadShape& shape) const;
   Picoseconds product(const LoadShape& shape) const;
-  Picoseconds decode_rows(const LoadShape& shape) const;  // shared workers
   // FIX, MTE2 and MTE3 of vector cores, V.
   Service pipe(const Op& op, int rank);
   Service transfer(const Op& op, int rank, int peer);  // op.core on `rank` posted it
+
+  // Of devices with shared workers; what a core that costs nothing does is not asked of them.
+  WorkerCosts& workers() { return workers_; }
 
   std::vector<TimelineResource> resources() const { return named_; }
 
@@ -114,7 +77,6 @@ class CostModel {
   int link_flow(const LinkPath& path);
   Service through_memory(const MemoryPath& path, double bytes);
   Service through_link(const LinkPath& path, double bytes);
-  Service by_worker(double bytes, std::int64_t mb_s, std::int64_t start_ns) const;
   Picoseconds cycles(double count) const;
 
   DeviceCosts costs_;
@@ -122,7 +84,8 @@ class CostModel {
   bool shared_workers_;
   FreeCores free_;
   FlowNetwork& flows_;
-  std::vector<SharedCache> caches_;
+  std::vector<OperandCache> caches_;
+  WorkerCosts workers_;
   std::vector<int> hbm_, l2_, egress_, ingress_;
   std::unordered_map<std::uint64_t, int> links_;
   std::unordered_map<int, int> senders_;  // by core

@@ -19,6 +19,7 @@ TimedRun::TimedRun(Program program, const Device& device, TimedOptions options)
     workers_ = std::make_unique<Workers>(machine_->ranks(), workers, costs.processors,
                                          costs.pause_ns * 1000, flows_);
     worked_.assign(machine_->ranks() * workers, -1);
+    decoded_.resize(machine_->ranks() * workers);
   }
   timeline_.ranks.resize(machine_->ranks());
   words_.resize(machine_->ranks() * 2 * kRanksMax);
@@ -39,9 +40,11 @@ TimedRun::~TimedRun() = default;
 Timeline TimedRun::run() {
   for (int rank = 0; rank < machine_->ranks(); ++rank) {
     const auto index = static_cast<std::size_t>(rank);
-    const Picoseconds late =
-        index < options_.late_start.size() ? options_.late_start[index] : 0;
-    plan({.kind = Event::Kind::launch, .target = rank}, late + cost_.costs().launch_ns * 1000);
+    Picoseconds late = index < options_.late_start.size() ? options_.late_start[index] : 0;
+    late += cost_.costs().launch_ns * 1000;
+    // The other workers are woken.
+    if (workers_ && workers_->per_rank() > 1) late += cost_.costs().sync_all_ns * 1000;
+    plan({.kind = Event::Kind::launch, .target = rank}, late);
   }
   while (true) {
     drain_ready();
@@ -62,9 +65,8 @@ Timeline TimedRun::run() {
       handle(event);
     }
   }
-  timeline_.finished = std::ranges::all_of(machine_->launch_, [&](int launch) {
-    return launch == machine_->program_.launches;
-  });
+  timeline_.finished = std::ranges::all_of(
+      machine_->launch_, [&](int launch) { return launch == machine_->program_.launches; });
   for (const TimelineRank& rank : timeline_.ranks) {
     timeline_.makespan = std::max(timeline_.makespan, rank.end);
   }
@@ -168,8 +170,11 @@ void TimedRun::spend(SimCore& core, std::int64_t nanoseconds) {
     return;
   }
   plan({.kind = Event::Kind::wake, .target = core.index}, time);
-  machine_->block(core, {.kind = Blocked::Kind::time, .id = 0, .slot = {},
-                         .value = static_cast<std::uint64_t>(now_ + time), .site = {}});
+  machine_->block(core, {.kind = Blocked::Kind::time,
+                         .id = 0,
+                         .slot = {},
+                         .value = static_cast<std::uint64_t>(now_ + time),
+                         .site = {}});
 }
 
 void TimedRun::work(SimCore& core, ScalarWork work) {
@@ -191,13 +196,16 @@ void TimedRun::issued(SimCore& core, Op& op) {
 // With shared workers a call returns when its work is done.
 void TimedRun::queued(SimCore& core) {
   if (!workers_) return;
-  machine_->block(core, {.kind = Blocked::Kind::idle, .id = 0, .slot = {}, .value = 0,
-                         .site = core.blocked.site});
+  machine_->block(
+      core,
+      {.kind = Blocked::Kind::idle, .id = 0, .slot = {}, .value = 0, .site = core.blocked.site});
 }
 
 void TimedRun::posted(SimCore& core, int channel) {
   if (!workers_) return;
-  machine_->block(core, {.kind = Blocked::Kind::drain, .id = channel, .slot = {},
+  machine_->block(core, {.kind = Blocked::Kind::drain,
+                         .id = channel,
+                         .slot = {},
                          .value = machine_->channels_[channel]->posted,
                          .site = core.blocked.site});
 }
@@ -221,18 +229,27 @@ void TimedRun::end_wait(SimCore& core) {
         {track, origin.cause, state.wait_begin, now_, core.blocked.site, origin.slice});
   }
   state.scalar = static_cast<std::int64_t>(timeline_.slices.size());
-  timeline_.slices.push_back({.track = track, .name = "scalar", .begin = now_, .end = now_,
-                              .site = core.blocked.site, .by = origin.slice,
-                              .cause = origin.cause, .released = origin.time});
+  timeline_.slices.push_back({.track = track,
+                              .name = "scalar",
+                              .begin = now_,
+                              .end = now_,
+                              .site = core.blocked.site,
+                              .by = origin.slice,
+                              .cause = origin.cause,
+                              .released = origin.time});
 }
 
 void TimedRun::run_scalar(SimCore& core) {
   CoreState& state = cores_[core.index];
   if (state.scalar < 0 && !state.waiting) {
     state.scalar = static_cast<std::int64_t>(timeline_.slices.size());
-    timeline_.slices.push_back({.track = state.lanes[0].track, .name = "scalar", .begin = now_,
-                                .end = now_, .by = state.lanes[0].last.slice,
-                                .cause = Cause::start, .released = now_});
+    timeline_.slices.push_back({.track = state.lanes[0].track,
+                                .name = "scalar",
+                                .begin = now_,
+                                .end = now_,
+                                .by = state.lanes[0].last.slice,
+                                .cause = Cause::start,
+                                .released = now_});
   }
   const int launch = machine_->launch_[core.rank];
   machine_->run_fiber(core);
@@ -278,11 +295,14 @@ bool TimedRun::postpones_flag(SimCore& to, int id, const Token& token) {
   if (delivering_) return false;
   const SimCore& from = *machine_->cores_[token.core];
   const DeviceCosts& costs = cost_.costs();
-  const Picoseconds latency =
-      cost_.time(token.sync ? costs.sync_all_ns : costs.flag_ns, from.vector);
+  // Cores of one worker meet by taking turns.
+  const bool meets = token.sync && !(workers_ && workers_->per_rank() == 1);
+  const Picoseconds latency = cost_.time(meets ? costs.sync_all_ns : costs.flag_ns, from.vector);
   token_origin(token.id).time = now_ + latency;
   if (latency == 0) return false;
-  plan({.kind = Event::Kind::flag, .target = to.index, .item = static_cast<std::uint64_t>(id),
+  plan({.kind = Event::Kind::flag,
+        .target = to.index,
+        .item = static_cast<std::uint64_t>(id),
         .token = keep(token)},
        latency);
   return true;
@@ -293,7 +313,9 @@ bool TimedRun::postpones_event(SimCore& core, int key, const Token& token) {
   const Picoseconds latency = cost_.time(cost_.costs().event_ns, core.vector);
   token_origin(token.id).time = now_ + latency;
   if (latency == 0) return false;
-  plan({.kind = Event::Kind::event, .target = core.index, .item = static_cast<std::uint64_t>(key),
+  plan({.kind = Event::Kind::event,
+        .target = core.index,
+        .item = static_cast<std::uint64_t>(key),
         .token = keep(token)},
        latency);
   return true;

@@ -68,16 +68,21 @@ class TimedRun final : private Observer {
     Picoseconds owed = 0;  // scalar time to add to the next work on a shared worker
     std::array<std::int64_t, 2> slots{-1, -1};  // load in each L1 slot
     std::deque<std::int64_t> staged;            // loads whose products have not begun
-    View decoded;                               // rows that the last product decoded
   };
   struct LoadState {
     LoadShape shape;
-    View rows;        // its first fragment
-    double head = 1;  // part after which the product may begin
+    std::vector<View> rows;   // shared workers: its fragments
+    Picoseconds weights = 0;  // shared workers: for packed weights that are in no cache
+    double head = 1;          // part after which the product may begin
     bool done = false;
     Picoseconds done_at = 0;
     std::int64_t slice = -1;
     std::vector<std::uint64_t> followers;  // jobs that end only after it
+  };
+  // On a shared worker.
+  struct DecodedRows {
+    int owner = -1;  // core
+    std::vector<View> rows;
   };
   struct ChannelState {
     int track = 0;
@@ -129,6 +134,8 @@ class TimedRun final : private Observer {
   void serve_load(SimCore& core, Op& op, Job job);
   void serve_stage(SimCore& core, const Op& op, Job job);
   void serve_product(SimCore& core, Job job);
+  Picoseconds product_by_worker(const SimCore& core, const LoadState& load);
+  Picoseconds decode_by_worker(const Work& work);
   void begin_job(SimCore& core, const Job& job, const Service& service);
   void begin_work(SimCore& core, const Job& job, Picoseconds time, Share share);
   void bytes_moved(std::uint64_t index);
@@ -169,6 +176,7 @@ class TimedRun final : private Observer {
   std::uint64_t order_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<CoreState> cores_;
+  std::vector<DecodedRows> decoded_;  // by worker
   std::vector<ChannelState> channels_;
   std::vector<std::size_t> wires_;  // stores of each wire that are on their way
   std::vector<LoadState> loads_;

@@ -22,11 +22,16 @@ TimedRun::Origin& TimedRun::token_origin(std::uint32_t id) {
 }
 
 void TimedRun::set(Op& op, Token& token) {
-  const Cause cause = op.kind == OpKind::set_event   ? Cause::event
+  const Cause cause = op.kind == OpKind::set_event  ? Cause::event
                       : op.kind == OpKind::stage_l0 ? Cause::data
                       : op.kind == OpKind::set_sync ? Cause::sync_all
                                                     : Cause::flag;
   token_origin(token.id) = {op.slice, cause, now_};
+  // A cube core that tells its vector core something lets the worker's others go first.
+  const SimCore& core = *machine_->cores_[op.core];
+  if (workers_ && op.kind == OpKind::set_flag && !core.vector) {
+    workers_->end_turn(core.rank, core.block);
+  }
 }
 
 // The last set is the one that everybody waited for.
@@ -36,8 +41,12 @@ void TimedRun::merge(Token& whole, const Token& part) {
   if (origin.slice < 0 || last.time >= origin.time) origin = last;
 }
 
-void TimedRun::take(SimCore&, Op* op, const Token& token, Site) {
+void TimedRun::take(SimCore& core, Op* op, const Token& token, Site) {
   if (op != nullptr) taken_ = token_origin(token.id);
+  if (!workers_ || core.vector || token.core == core.index) return;  // an event
+  // What the flag announces may be other rows at the place of those that are decoded.
+  DecodedRows& decoded = decoded_[workers_->index_of(core.rank, core.block)];
+  if (decoded.owner == core.index) decoded.owner = -1;
 }
 
 void TimedRun::store_epoch(SimCore& core, Op* notify, Token& token) {
@@ -59,8 +68,7 @@ TimedRun::Origin TimedRun::origin_of_pipe(SimCore& core, int lane, const Op& op)
   return latest;
 }
 
-void TimedRun::record_pipe_wait(int track, const Origin& from, const Op& op,
-                                const Origin& origin) {
+void TimedRun::record_pipe_wait(int track, const Origin& from, const Op& op, const Origin& origin) {
   const Picoseconds begin = std::max(from.time, static_cast<Picoseconds>(op.issue_time));
   const bool waited = origin.cause != Cause::pipe && origin.cause != Cause::issue;
   if (!waited || now_ <= begin) return;

@@ -35,11 +35,15 @@ std::uint64_t TimedRun::new_job(const Job& job) {
   return index;
 }
 
-std::int64_t TimedRun::add_slice(int track, const Op& op, const Origin& origin,
-                                 Picoseconds begin) {
-  timeline_.slices.push_back({.track = track, .name = to_string(op.kind), .begin = begin,
-                              .end = begin, .site = op.site, .by = origin.slice,
-                              .cause = origin.cause, .released = origin.time});
+std::int64_t TimedRun::add_slice(int track, const Op& op, const Origin& origin, Picoseconds begin) {
+  timeline_.slices.push_back({.track = track,
+                              .name = to_string(op.kind),
+                              .begin = begin,
+                              .end = begin,
+                              .site = op.site,
+                              .by = origin.slice,
+                              .cause = origin.cause,
+                              .released = origin.time});
   return static_cast<std::int64_t>(timeline_.slices.size()) - 1;
 }
 
@@ -49,8 +53,8 @@ void TimedRun::count(const SimCore& core, const Op& op) {
   if (op.kind == OpKind::store_c) {
     for (const View& view : op.c) totals.fix_bytes += view.bytes();
   }
-  const bool sets = op.kind == OpKind::set_flag || op.kind == OpKind::set_event ||
-                    op.kind == OpKind::set_sync;
+  const bool sets =
+      op.kind == OpKind::set_flag || op.kind == OpKind::set_event || op.kind == OpKind::set_sync;
   if (sets && core.vector) ++totals.syncs;
 }
 
@@ -106,12 +110,17 @@ void TimedRun::begin_work(SimCore& core, const Job& job, Picoseconds time, Share
   const std::uint64_t index = new_job(job);
   if (time == 0) return job_done(index);
   workers_->ask(core.rank, core.block,
-                {.job = index, .core = core.index, .vector = core.vector, .share = share,
-                 .left = time, .asked = now_});
+                {.job = index,
+                 .core = core.index,
+                 .vector = core.vector,
+                 .share = share,
+                 .left = time,
+                 .asked = now_});
 }
 
 void TimedRun::dispatch() {
-  for (const Work& work : workers_->dispatch(now_)) {
+  const auto decode = [this](const Work& work) { return decode_by_worker(work); };
+  for (const Work& work : workers_->dispatch(now_, decode)) {
     const Job& job = jobs_[work.job];
     TimelineSlice& slice = timeline_.slices[job.slice];
     slice.begin = now_;
@@ -120,8 +129,7 @@ void TimedRun::dispatch() {
     slice.by = worked_[workers_->index_of(core.rank, core.block)];
     slice.cause = Cause::worker;
     slice.released = now_;
-    timeline_.waits.push_back(
-        {slice.track, Cause::worker, work.asked, now_, slice.site, slice.by});
+    timeline_.waits.push_back({slice.track, Cause::worker, work.asked, now_, slice.site, slice.by});
   }
 }
 
@@ -180,7 +188,10 @@ void TimedRun::serve_load(SimCore& core, Op& op, Job job) {
   load.shape = shape_of(op);
   load.head = cost_.head_of(load.shape);
   load.slice = job.slice;
-  if (!op.a.empty()) load.rows = op.a.front().data;
+  if (workers_) {
+    for (const Fragment& fragment : op.a) load.rows.push_back(fragment.data);
+    load.weights = cost_.workers().weights(op, load.shape, core.rank);
+  }
   job.kind = Job::Kind::head;
   job.load = static_cast<std::int64_t>(loads_.size());
   loads_.push_back(std::move(load));
@@ -230,12 +241,8 @@ void TimedRun::serve_product(SimCore& core, Job job) {
   job.load = state.staged.front();
   state.staged.pop_front();
   LoadState& load = loads_[job.load];
-  Picoseconds time = cost_.product(load.shape);
-  if (workers_) {
-    if (!(load.rows == state.decoded)) time += cost_.decode_rows(load.shape);
-    state.decoded = load.rows;
-    return begin_work(core, job, time, Share::pauses);
-  }
+  if (workers_) return begin_work(core, job, product_by_worker(core, load), Share::pauses);
+  const Picoseconds time = cost_.product(load.shape);
   job.time = time;
   const std::uint64_t index = new_job(job);
   if (!load.done) {
@@ -247,6 +254,24 @@ void TimedRun::serve_product(SimCore& core, Job job) {
   } else {
     job_done(index);
   }
+}
+
+Picoseconds TimedRun::product_by_worker(const SimCore& core, const LoadState& load) {
+  if (cost_.is_free(false)) return 0;
+  const SumOrder order = machine_->program_.ranks[core.rank].launch.numerics.order;
+  return cost_.workers().product(load.shape, order) + load.weights;
+}
+
+// A worker keeps the rows of A that it decoded last, as long as the same core asks for them.
+Picoseconds TimedRun::decode_by_worker(const Work& work) {
+  const Job& job = jobs_[work.job];
+  if (job.kind != Job::Kind::product || cost_.is_free(false)) return 0;
+  const SimCore& core = *machine_->cores_[work.core];
+  const LoadState& load = loads_[job.load];
+  DecodedRows& decoded = decoded_[workers_->index_of(core.rank, core.block)];
+  if (decoded.owner == core.index && decoded.rows == load.rows) return 0;
+  decoded = {core.index, load.rows};
+  return cost_.workers().decode(load.rows);
 }
 
 // Whoever reads the load as it comes in needs its time, and the last part's after the last byte.

@@ -40,8 +40,7 @@ Program program_of(int ranks, int blocks, const CubeKernel& cube, const VectorKe
 
 Timeline run(const Device& device, int ranks, int blocks, const CubeKernel& cube,
              const VectorKernel& vector, const TimedOptions& options = {}) {
-  Timeline timeline =
-      TimedRun(program_of(ranks, blocks, cube, vector), device, options).run();
+  Timeline timeline = TimedRun(program_of(ranks, blocks, cube, vector), device, options).run();
   EXPECT_TRUE(timeline.finished);
   return timeline;
 }
@@ -229,8 +228,8 @@ TEST(TimedPipes, EventsOverlapLoadsWithVectorWork) {
       core.load(tensor(slot * 4096, 1000, 2), staging(0, 0, 2000));
       core.set_event(EventKind::mte2_v, slot);
       core.wait_event(EventKind::mte2_v, slot);
-      core.accumulate(tensor(32768, 500, 4), tensor(16384, 500, 4),
-                      tensor(slot * 4096, 500, 4), Accumulate::init);
+      core.accumulate(tensor(32768, 500, 4), tensor(16384, 500, 4), tensor(slot * 4096, 500, 4),
+                      Accumulate::init);
       core.set_event(EventKind::v_mte2, slot);
     }
     core.wait_event(EventKind::v_mte2, 0);
@@ -298,7 +297,7 @@ TEST(TimedProduct, TheNextLoadOverlapsWithTheProduct) {
 TEST(TimedProduct, BeginsWhenHalfOfL1IsFullAndEndsBehindTheLastByte) {
   Device device = cube_device();
   const std::int64_t bytes = 2 * 128 * (1024 + 32);
-  device.memory.l1_bytes = bytes / 2;  // half of it: a quarter of the load
+  device.memory.l1_bytes = bytes / 2;            // half of it: a quarter of the load
   device.costs.mte2_mb_s = 1000 * bytes / 8192;  // a load takes 8192 ns, its product 2048
   const Timeline timeline = run(device, 1, 1, TileKernel{}, nothing);
   // The whole load, and the last quarter of the product.
@@ -387,7 +386,7 @@ TEST(TimedRunTest, AVectorCoreWaitsForAPauseOfTheProductOnly) {
   Device device = cube_device();
   device.shared_workers = true;
   device.costs.pause_ns = 100;
-  device.costs.vector_elements = 1;
+  device.costs.convert_elements_us = 1000;
   TimedOptions options;
   options.workers = 1;
   const auto cube = [](CubeCore& core) {
@@ -423,8 +422,8 @@ TEST(CriticalPath, CoversTheWholeRunWithoutGaps) {
   };
   const auto vector = [](VectorCore& core) {
     core.wait_flag(FlagId{1});
-    core.channel(1 - core.rank()).write_nbi(window(1 - core.rank(), 0, 100'000),
-                                            staging(core.rank(), 0, 100'000));
+    core.channel(1 - core.rank())
+        .write_nbi(window(1 - core.rank(), 0, 100'000), staging(core.rank(), 0, 100'000));
     core.channel(1 - core.rank()).drain();
   };
   const Timeline timeline = run(device, 2, 1, cube, vector);

@@ -37,8 +37,8 @@ bool Workers::choose(Worker& worker, bool& fresh) {
     return true;
   }
   if (worker.cubes.empty()) return false;
-  auto next = std::ranges::find_if(
-      worker.cubes, [&](const Work& work) { return work.core == worker.last_core; });
+  auto next = std::ranges::find_if(worker.cubes,
+                                   [&](const Work& work) { return work.core == worker.last_core; });
   if (next == worker.cubes.end()) next = worker.cubes.begin();
   worker.current = *next;
   worker.cubes.erase(next);
@@ -46,14 +46,18 @@ bool Workers::choose(Worker& worker, bool& fresh) {
   return true;
 }
 
-std::vector<Work> Workers::dispatch(Picoseconds now) {
+std::vector<Work> Workers::dispatch(Picoseconds now,
+                                    const std::function<Picoseconds(const Work&)>& more) {
   std::vector<Work> begun;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     Worker& worker = workers_[i];
     bool fresh = false;
     if (worker.busy || !choose(worker, fresh)) continue;
     Work& work = worker.current;
-    if (fresh) begun.push_back(work);
+    if (fresh) {
+      work.left += more(work);
+      begun.push_back(work);
+    }
     work.asked = -1;  // it has begun
     if (!work.vector) worker.last_core = work.core;
     const bool pauses = work.share == Share::pauses && pause_ > 0;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <vector>
 
 #include "sim/flow.h"
@@ -30,10 +31,14 @@ class Workers {
 
   // The worker of a block.
   int index_of(int rank, int block) const { return rank * per_rank_ + block % per_rank_; }
+  int per_rank() const { return per_rank_; }
+  // The next cube core that runs is the one that has waited longest, not the last one again.
+  void end_turn(int rank, int block) { workers_[index_of(rank, block)].last_core = -1; }
   void ask(int rank, int block, const Work& work);
   // Gives free workers their next work. Call when nothing else can happen at `now`.
-  // Returns the work that began with this call and had not run before.
-  std::vector<Work> dispatch(Picoseconds now);
+  // Returns the work that began with this call and had not run before. `more` says what it takes
+  // beyond what was asked for, because of what the worker did before.
+  std::vector<Work> dispatch(Picoseconds now, const std::function<Picoseconds(const Work&)>& more);
   // A piece that dispatch() started has ended, identified by its flow's user. True: all of it.
   bool piece_done(std::uint64_t worker, Work& work);
 

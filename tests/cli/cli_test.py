@@ -83,7 +83,7 @@ class CommandLine(unittest.TestCase):
 
     def test_version_help_and_lists_exit_with_0(self):
         self.assertRegex(tandem("--version").stdout, r"^tandem \d+\.\d+\.\d+\n$")
-        for command in ("run", "plan", "route", "list", "selftest"):
+        for command in ("run", "check", "plan", "route", "list", "simulate", "selftest"):
             done = tandem(command, "--help")
             self.expect(done, 0)
             self.assertIn("Usage: tandem " + command, done.stdout)

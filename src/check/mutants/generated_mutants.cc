@@ -245,7 +245,8 @@ std::vector<Configuration> generated_configurations() {
 }
 
 GeneratedReport run_generated_mutants(const Makers& makers,
-                                      const std::vector<Configuration>& configurations, int every,
+                                      const std::vector<Configuration>& configurations,
+                                      const GeneratedOptions& options,
                                       const std::function<void(int)>& progress) {
   GeneratedReport report;
   int number = 0;
@@ -253,8 +254,8 @@ GeneratedReport run_generated_mutants(const Makers& makers,
     const BuiltProgram correct = build(makers, config, nullptr);
     const Observed original = observe(correct.program);
     for (const GeneratedMutant& mutant : generate_mutants(correct)) {
-      if (number++ % every != 0) continue;
-      const BuiltProgram built = build(makers, config, &mutant.mutation);
+      if (number++ % options.every != 0 || !mutant.name.ends_with(options.ending)) continue;
+      BuiltProgram built = build(makers, config, &mutant.mutation);
       const Observed changed = observe(built.program);
       ++report.total;
       if (!changed.silent()) {
@@ -266,6 +267,9 @@ GeneratedReport run_generated_mutants(const Makers& makers,
                  effect.empty()) {
         ++report.without_effect;
         report.harmless.push_back(mutant.name);
+      } else if (makers.wrong_values && !makers.wrong_values(std::move(built)).empty()) {
+        ++report.caught;
+        ++report.caught_by_values;
       } else {
         report.survivors.push_back({describe(config), mutant.name, std::move(effect)});
       }

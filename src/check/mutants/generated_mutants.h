@@ -23,9 +23,11 @@ std::vector<GeneratedMutant> generate_mutants(const BuiltProgram& correct);
 // Not every mutant is an error. *Equivalent*: as much is known at every operation as before, and
 // the same memory is accessed. *Without effect*: nothing is found, and C holds the same in the
 // canonical and in many other schedules, as where a synchronisation repeats what another one says.
+// Addresses find most errors; where they find none, C is compared with the reference.
 struct GeneratedReport {
   int total = 0;
   int caught = 0;
+  int caught_by_values = 0;  // of them, by the values of C alone
   int equivalent = 0;
   int without_effect = 0;
   struct Survivor {
@@ -40,10 +42,16 @@ struct GeneratedReport {
   double score() const;
 };
 
-// Small configurations of every operator. `every` n: only each n-th mutant.
+struct GeneratedOptions {
+  int every = 1;            // only each n-th mutant
+  std::string_view ending;  // only mutants whose name ends so
+};
+
+// Small configurations of every operator.
 std::vector<Configuration> generated_configurations();
 GeneratedReport run_generated_mutants(const Makers& makers,
-                                      const std::vector<Configuration>& configurations, int every,
+                                      const std::vector<Configuration>& configurations,
+                                      const GeneratedOptions& options,
                                       const std::function<void(int)>& progress);
 
 }  // namespace tandem::check

@@ -14,11 +14,15 @@
 
 namespace tandem::check {
 
+struct BuiltProgram;
+
 // How plans and launches are made: the layers above this one know operators and devices.
 struct Makers {
   std::function<Plan(const Problem&, const Device&)> plan;
   std::function<Launch(const Plan&, int rank)> launch;
   std::function<Device(std::string_view name)> device;
+  // Wrong elements of C of a program that accesses nothing but what it may; empty: not asked for.
+  std::function<std::vector<Finding>(BuiltProgram built)> wrong_values;
 };
 
 // A program that keeps the plans that its kernels point to.
