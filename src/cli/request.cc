@@ -146,7 +146,8 @@ void add_run_options(CLI::App& app, Request& request) {
                  "C of all ranks to a .npy file: FP16 for fp16, else FP32 (bf16 is widened)")
       ->type_name("FILE");
   add_integer(app, request, "--repeat", options.repeat, "launches, each of them checked [1]");
-  app.add_option("--transport", request.world.transport, "shm or threads [shm]")->type_name("NAME");
+  app.add_option("--transport", request.world.transport, "shm, threads or tcp [shm]")
+      ->type_name("NAME");
   add_integer(app, request, "--timeout-ms", request.world.timeout_ms, "of every wait [30000]");
   add_workers_option(app, request);
   add_integer(app, request, "--epoch-start", request.world.epoch_start,

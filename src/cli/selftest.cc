@@ -80,8 +80,8 @@ void add_selftest(CLI::App& program, int& exit_code) {
   CLI::App* app =
       program.add_subcommand("selftest", "small checks of every operator on this machine");
   const auto wanted = std::make_shared<MutantArguments>();
-  CLI::Option* mutants = app->add_flag("--mutants", wanted->asked,
-                                       "known errors that the checker must find, instead");
+  CLI::Option* mutants =
+      app->add_flag("--mutants", wanted->asked, "known errors that the checker must find, instead");
   app->add_option("--configurations", wanted->configurations,
                   "with --mutants: correct programs drawn at random [2000]")
       ->needs(mutants)
@@ -93,9 +93,8 @@ void add_selftest(CLI::App& program, int& exit_code) {
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
   app->callback([&exit_code, wanted] {
-    exit_code = wanted->asked
-                    ? selftest_mutants(wanted->configurations, wanted->generated_step)
-                    : selftest();
+    exit_code = wanted->asked ? selftest_mutants(wanted->configurations, wanted->generated_step)
+                              : selftest();
   });
 }
 
