@@ -77,7 +77,7 @@ std::string run_rank(World& world, const Plan& plan, RankRecording& noted) {
   const host::Windows windows = rank.allocate_windows(plan.window_bytes);
   {
     const Launch launch = recorded(host_launch(plan, rank.rank()), rank.rank(), noted);
-    host::LaunchSite site(rank, *world.impl().pool, launch, windows.addresses);
+    host::LaunchSite site(rank, *world.impl().pool, launch, windows);
     site.run(memory.bindings);
   }
   rank.free_windows(windows);
@@ -130,8 +130,8 @@ class MachineTrace : public testing::TestWithParam<OperatorKind> {
       const auto text = [&](const VerbList& verbs) {
         return *at < verbs.size() ? to_text(verbs[*at], SiteText::file_and_line) : "(end)";
       };
-      FAIL() << name_of(notes[core]) << ", call " << *at << ": " << text(seen[core].verbs)
-             << " " << where << ", " << text(notes[core].verbs) << " in the notes";
+      FAIL() << name_of(notes[core]) << ", call " << *at << ": " << text(seen[core].verbs) << " "
+             << where << ", " << text(notes[core].verbs) << " in the notes";
     }
   }
 };

@@ -178,8 +178,7 @@ void Operator::run(const MxOperand& a, void* c, const float* bias) {
   if (prepared.site == nullptr) {
     World::Impl& world = impl.world->impl();
     prepared.site = std::make_unique<host::LaunchSite>(
-        *world.rank, *world.pool, make_launch(prepared.plan, world.rank->rank()),
-        impl.windows.addresses);
+        *world.rank, *world.pool, make_launch(prepared.plan, world.rank->rank()), impl.windows);
   }
   const std::uint8_t* codes = a.codes;
   if (prepared.plan.problem.trans_a) {

@@ -9,6 +9,8 @@
 #include "base/check.h"
 #include "base/strings.h"
 #include "cases/test_fault.h"
+#include "host/link/link.h"
+#include "host/member.h"
 #include "host/spawn.h"
 #include "tandem/error.h"
 #include "world_impl.h"
@@ -44,20 +46,51 @@ std::map<std::string, std::string> parse_text(const std::string& text) {
 
 std::unique_ptr<World::Impl> join(host::Transport& transport, const WorldOptions& options,
                                   int rank) {
-  const int workers = options.workers.value_or(default_workers(options.ranks));
+  // Started one by one, the ranks may be on many hosts: those on this one share its processors.
+  int ranks_here = options.ranks;
+  if (options.membership) {
+    ranks_here = transport.join(rank, std::chrono::milliseconds(options.timeout_ms))->ranks_here();
+  }
+  const int workers = options.workers.value_or(default_workers(ranks_here));
   auto impl = std::make_unique<World::Impl>();
   impl->options = options;
   impl->rank = std::make_unique<host::HostRank>(
       transport, rank,
       host::HostOptions{.workers = workers,
-                        .oversubscribed = workers * options.ranks > usable_processors(),
+                        .oversubscribed = workers * ranks_here > usable_processors(),
                         .timeout_ms = options.timeout_ms,
                         .epoch_start = options.epoch_start});
   impl->pool = std::make_unique<host::WorkerPool>(workers);
   return impl;
 }
 
+template <typename Refuse>
+void check_membership(const WorldOptions& options, const Refuse& refuse) {
+  const Membership& seat = *options.membership;
+  if (seat.size != options.ranks) {
+    refuse(cat("R is ", options.ranks, ", but ", seat.size,
+               " ranks were started; make both the same"));
+  }
+  if (seat.rank < 0 || seat.rank >= seat.size) {
+    refuse(cat("the rank is ", seat.rank, " of ", seat.size, "; ranks count from 0 to size - 1"));
+  }
+  if (seat.size > 1 && seat.root.empty()) {
+    refuse("no root is given; name host:port of rank 0 (--root or TANDEM_ROOT)");
+  }
+}
+
+host::Seat seat_of(const Membership& membership) {
+  return {.rank = membership.rank, .root = membership.root, .job = membership.job};
+}
+
 }  // namespace
+
+World::Impl::~Impl() {
+  pool.reset();
+  const int index = rank != nullptr ? rank->rank() : 0;
+  rank.reset();
+  if (transport != nullptr) transport->leave(index, "");
+}
 
 int default_workers(int ranks) { return std::max(1, usable_processors() / std::max(1, ranks)); }
 
@@ -76,12 +109,22 @@ void check_world_options(const WorldOptions& options) {
     refuse(cat("the rank has ", *options.workers, " workers; use 1 to 256"));
   }
   std::string names;
-  bool known = false;
+  std::string far_names;
+  const host::TransportEntry* found = nullptr;
   for (const host::TransportEntry& entry : host::all_transports()) {
-    known |= entry.name == options.transport;
+    if (entry.name == options.transport) found = &entry;
     names += (names.empty() ? "" : ", ") + std::string(entry.name);
+    if (entry.reach == host::Reach::one_host) continue;
+    far_names += (far_names.empty() ? "" : ", ") + std::string(entry.name);
   }
-  if (!known) refuse(cat("the transport is '", options.transport, "'; use one of ", names));
+  if (found == nullptr) {
+    refuse(cat("the transport is '", options.transport, "'; use one of ", names));
+  } else if (options.membership && found->reach == host::Reach::one_host) {
+    refuse(cat("the transport is ", options.transport,
+               ", whose ranks are started by one process; ranks that are started one by one need ",
+               far_names));
+  }
+  if (options.membership) check_membership(options, refuse);
   if (!reasons.empty()) throw Error(ErrorKind::refused, reasons);
 }
 
@@ -92,20 +135,45 @@ std::vector<RankOutcome> World::spawn(const WorldOptions& options, const Main& m
                                       const Progress& progress) {
   check_world_options(options);
   check_test_fault(options.transport, options.ranks);
-  const auto transport = host::make_transport(options.transport, options.ranks);
+  std::optional<host::Seat> seat;
+  if (options.membership) seat = seat_of(*options.membership);
+  const auto transport = host::make_transport(options.transport, options.ranks, seat);
   const auto rank_main = [&](int rank) {
-    fault_before_join(rank);
+    if (!options.membership) fault_before_join(rank);
     World world(join(*transport, options, rank));
     world.barrier();
     return main(world);
   };
-  const auto run = options.transport == "threads" ? host::run_as_threads : host::run_as_processes;
+  const auto run = [&](const auto& how) { return how(*transport, rank_main, progress); };
+  std::vector<host::RankOutcome> ended;
+  if (options.membership) {
+    const std::chrono::milliseconds timeout(options.timeout_ms);
+    fault_before_join(options.membership->rank);
+    ended = host::run_as_member(*transport, options.membership->rank, timeout, rank_main, progress);
+  } else {
+    ended = run(options.transport == "threads" ? host::run_as_threads : host::run_as_processes);
+  }
   std::vector<RankOutcome> outcomes;
-  for (host::RankOutcome& outcome : run(*transport, rank_main, progress)) {
+  for (host::RankOutcome& outcome : ended) {
     outcomes.push_back({outcome.exit_code, std::move(outcome.result), std::move(outcome.message),
                         outcome.secondary});
   }
   return outcomes;
+}
+
+std::unique_ptr<World> World::from_env(WorldOptions options) {
+  if (!options.membership) options.membership = membership_from_env();
+  if (!options.membership) options.membership = Membership{};
+  options.ranks = options.membership->size;
+  if (options.transport == WorldOptions{}.transport) options.transport = "tcp";
+  check_world_options(options);
+  const host::Seat seat = seat_of(*options.membership);
+  auto transport = host::make_transport(options.transport, options.ranks, seat);
+  auto impl = join(*transport, options, seat.rank);
+  impl->transport = std::move(transport);
+  std::unique_ptr<World> world(new World(std::move(impl)));
+  world->barrier();
+  return world;
 }
 
 int World::rank() const { return impl_->rank->rank(); }

@@ -10,7 +10,11 @@
 namespace tandem {
 
 struct World::Impl {
+  Impl() = default;
+  ~Impl();
+
   WorldOptions options;
+  std::unique_ptr<host::Transport> transport;  // if this world is alone to use it
   std::unique_ptr<host::HostRank> rank;
   std::unique_ptr<host::WorkerPool> pool;
 };

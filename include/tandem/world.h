@@ -11,12 +11,30 @@
 
 namespace tandem {
 
+// This process's place in a world whose ranks are started one by one, by hand or by a launcher.
+struct Membership {
+  int rank = 0;
+  int size = 1;
+  std::string root;  // host:port where rank 0 listens; all ranks are given the same
+  std::string job;   // ranks that were given another word are strangers, and not let in
+};
+
+// What the environment says: TANDEM_RANK, TANDEM_SIZE, TANDEM_ROOT and TANDEM_JOB, or the variables
+// of Open MPI, PMI (MPICH, Hydra, Intel MPI) or a Slurm step. Nothing if it names no rank. Without
+// TANDEM_ROOT the root is derived where all ranks are on one host, or Slurm names the hosts.
+// Throws Error{refused} if it says a part only, or if a launcher started several processes and
+// each would be alone.
+std::optional<Membership> membership_from_env();
+
 struct WorldOptions {
   int ranks = 4;
-  std::string transport = "shm";    // shm: a process per rank; threads: threads of this process
+  // shm: a process per rank; threads: threads of this process; tcp: processes of any hosts.
+  std::string transport = "shm";
   std::int64_t timeout_ms = 30000;  // of every wait
   std::optional<int> workers;       // threads of a rank; default: its share of the processors
   std::uint64_t epoch_start = 0;    // first barrier value; for tests of wrap-around
+  // This process is one rank; the others are started elsewhere. Without it they are started here.
+  std::optional<Membership> membership;
 };
 
 // Throws Error{refused} with everything in the options that makes no sense.
@@ -43,9 +61,16 @@ class World {
   // Runs `main` on every rank and returns when all have ended, in order of ranks. With shm the
   // ranks are forked from this process, which must not hold locks that `main` needs; a rank that
   // dies makes the others fail, and nothing outlives the call. Throws Error{refused} for options
-  // that make no sense and Error{environment} if the world cannot be made.
+  // that make no sense and Error{environment} if the world cannot be made. With a membership `main`
+  // runs as that rank in this process, and the outcomes and the progress of all ranks come to each
+  // of them; throws Error{timeout} too, naming the ranks that never came.
   static std::vector<RankOutcome> spawn(const WorldOptions& options, const Main& main,
                                         const Progress& progress = {});
+
+  // Collective: joins the world of `options.membership`, or of membership_from_env() if it has
+  // none, as one rank; alone if the environment names none. The world ends with the object. Throws
+  // as spawn() does.
+  static std::unique_ptr<World> from_env(WorldOptions options = {});
 
   ~World();
   World(const World&) = delete;

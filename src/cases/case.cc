@@ -73,6 +73,11 @@ std::vector<std::string> prepare(const WorldOptions& world, PreparedCase& prepar
   if (options.repeat < 1) {
     reasons.push_back(cat(name, ": --repeat is ", options.repeat, "; use 1 or more"));
   }
+  if (world.membership && !options.files.out.empty()) {
+    reasons.push_back(cat(name,
+                          ": --out gathers C from ranks that share memory; leave it out, or "
+                          "start all ranks with one command"));
+  }
   if (options.unsound == UnsoundPlans::refused) {
     for (const std::string& why : prepared.plan.unsound) {
       reasons.push_back(cat(name, ": ", why, "; the variant exists to be checked, not to be run"));
@@ -312,11 +317,14 @@ std::vector<CaseResult> run_cases(const WorldOptions& world, const std::vector<C
     const Group group{waiting.data() + done, end - done};
     done += GroupRun(world, group, progress).run(results);
     const CaseResult& last = results[waiting[done - 1]->index];
-    if (!is_interrupted(last)) continue;
+    const bool interrupted = is_interrupted(last);
+    // Ranks that were started elsewhere may be gone: nobody is there to make a new world with.
+    const bool ended = world.membership && last.verdict == Verdict::failed;
+    if (!interrupted && !ended) continue;
     for (std::size_t i = done; i < waiting.size(); ++i) {
       CaseResult& skipped = results[waiting[i]->index];
       skipped.exit_code = last.exit_code;
-      skipped.messages = {"not run: interrupted"};
+      skipped.messages = {interrupted ? "not run: interrupted" : "not run: the world has ended"};
     }
     break;
   }

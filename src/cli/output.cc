@@ -52,16 +52,12 @@ void print_reasons(const std::vector<std::string>& reasons) {
   }
 }
 
-void print_results(const std::vector<CaseResult>& results) {
-  bool any_ran = false;
+void print_failures(const std::vector<CaseResult>& results) {
   std::vector<std::string> refusals;
   for (const CaseResult& result : results) {
-    any_ran |= has_run(result);
     if (result.verdict != Verdict::refused) continue;
     refusals.insert(refusals.end(), result.messages.begin(), result.messages.end());
   }
-  if (any_ran) fmt::print("{}", results_table(results));
-  std::fflush(stdout);
   print_reasons(refusals);
   for (const CaseResult& result : results) {
     if (result.verdict == Verdict::pass || result.verdict == Verdict::refused) continue;
@@ -69,6 +65,14 @@ void print_results(const std::vector<CaseResult>& results) {
     fmt::print(stderr, "reproduce: {}\n", result.reproduce);
   }
   std::fflush(stderr);
+}
+
+void print_results(const std::vector<CaseResult>& results) {
+  bool any_ran = false;
+  for (const CaseResult& result : results) any_ran |= has_run(result);
+  if (any_ran) fmt::print("{}", results_table(results));
+  std::fflush(stdout);
+  print_failures(results);
   fmt::print("{}\n", verdict_line(results));
 }
 

@@ -27,8 +27,10 @@ class ProgressLine {
 // Each line of the reasons once, in order, to stderr.
 void print_reasons(const std::vector<std::string>& reasons);
 
-// The table to stdout, why cases were refused or failed and how to run them again to stderr, then
-// the verdict line to stdout.
+// Why cases were refused or failed and how to run them again, to stderr.
+void print_failures(const std::vector<CaseResult>& results);
+
+// The table to stdout, the failures, then the verdict line to stdout.
 void print_results(const std::vector<CaseResult>& results);
 
 }  // namespace tandem::cli

@@ -21,6 +21,10 @@ struct Request {
   CaseOptions options;
   WorldOptions world;
   std::string device = "host";
+  std::int64_t rank = 0;  // of --rank; see membership.h
+  std::int64_t size = 0;
+  std::string root;
+  std::string job;
   std::vector<std::string> reasons;
 
   void refuse(const std::string& observation, const std::string& remedy);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/membership.h"
 #include "cli/output.h"
 #include "cli/request.h"
 #include "tandem/case_list.h"
@@ -104,8 +105,14 @@ std::vector<CaseOptions> cases_of(RunRequest& request, const std::vector<Operato
   return cases;
 }
 
-int run(RunRequest& request) {
+// Of ranks that were started one by one the first speaks for all; each has its own exit code.
+bool speaks(const RunRequest& request) {
+  return !request.world.membership || request.world.membership->rank == 0;
+}
+
+int run(const CLI::App& app, RunRequest& request) {
   take_bias(request);
+  take_membership(app, request);
   const std::vector<OperatorKind> kinds = operators_of(request, AllOperators::allowed);
   check_combinations(request);
   request.options.reasons = request.reasons;
@@ -121,8 +128,9 @@ int run(RunRequest& request) {
   const std::vector<CaseResult> results = run_cases(
       request.world, cases, [&progress](const std::string& line) { progress.show(line); });
   progress.clear();
-  if (!cases.empty()) print_results(results);
-  if (!request.json.empty()) {
+  if (!cases.empty() && speaks(request)) print_results(results);
+  if (!cases.empty() && !speaks(request)) print_failures(results);
+  if (!request.json.empty() && speaks(request)) {
     const std::vector<std::string> reasons =
         cases.empty() ? request.reasons : std::vector<std::string>{};
     write_text_file(request.json, results_json(request.world, results, reasons));
@@ -141,6 +149,7 @@ void add_run(CLI::App& program, int& exit_code) {
                       ->expected(0, 1)
                       ->type_name("[FILE]");
   add_run_options(*app, *request);
+  add_membership_options(*app, *request);
   app->add_option("--cases", request->cases,
                   "CSV list of shapes: m, k, n, and ranks, operator, head_m, buffer_count")
       ->type_name("FILE");
@@ -148,7 +157,7 @@ void add_run(CLI::App& program, int& exit_code) {
              "divide the extents of a list by this; odd ones stay odd [1]");
   app->add_option("--device", request->device, "host [host]")->type_name("NAME");
   app->add_option("--json", request->json, "write every number to a file")->type_name("FILE");
-  app->callback([request, &exit_code] { exit_code = run(*request); });
+  app->callback([app, request, &exit_code] { exit_code = run(*app, *request); });
 }
 
 }  // namespace tandem::cli

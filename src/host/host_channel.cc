@@ -88,8 +88,14 @@ class LoadStoreChannel final : public Channel {
 
 }  // namespace
 
-std::unique_ptr<Channel> make_host_channel(LaunchSite& site, int peer) {
-  return std::make_unique<LoadStoreChannel>(site, peer);
+std::vector<std::unique_ptr<Channel>> make_host_channels(LaunchSite& site, CoreState& core) {
+  if (site.rank().link() != nullptr) return make_link_channels(site, core);
+  std::vector<std::unique_ptr<Channel>> channels;
+  for (int peer = 0; peer < site.rank().ranks(); ++peer) {
+    const bool own = peer == site.rank().rank();
+    channels.push_back(own ? nullptr : std::make_unique<LoadStoreChannel>(site, peer));
+  }
+  return channels;
 }
 
 }  // namespace tandem::host

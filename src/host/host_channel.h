@@ -2,15 +2,18 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
+#include "host/host_core.h"
 #include "machine/core.h"
 
 namespace tandem::host {
 
 class LaunchSite;
 
-// Transfers by load and store: the peer's window is mapped, the vector fibre copies, and nothing
-// is in flight when a call returns.
-std::unique_ptr<Channel> make_host_channel(LaunchSite& site, int peer);
+// The channels of one vector core to all peers, null for the own rank: loads and stores where the
+// peers' memory is mapped, operations of the rank's link elsewhere.
+std::vector<std::unique_ptr<Channel>> make_host_channels(LaunchSite& site, CoreState& core);
+std::vector<std::unique_ptr<Channel>> make_link_channels(LaunchSite& site, CoreState& core);
 
 }  // namespace tandem::host

@@ -46,7 +46,7 @@ class Channels : public testing::TestWithParam<std::string> {
         launch.extents[static_cast<std::size_t>(buffer)].bytes = kBytes;
       }
       WorkerPool pool(1);
-      LaunchSite site(rank, pool, std::move(launch), windows.addresses);
+      LaunchSite site(rank, pool, std::move(launch), windows);
       Bindings bindings;
       bindings.local[static_cast<std::size_t>(Buffer::c)] = local.data();
       site.run(bindings);
@@ -63,7 +63,7 @@ class Channels : public testing::TestWithParam<std::string> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(All, Channels, testing::Values("shm", "threads"),
+INSTANTIATE_TEST_SUITE_P(All, Channels, testing::Values("shm", "threads", "tcp"),
                          [](const auto& instance) { return instance.param; });
 
 std::byte local_byte(std::int64_t i) { return static_cast<std::byte>(i * 7 + 1); }
@@ -148,6 +148,7 @@ TEST_P(Channels, AReductionAddsElements) {
         channel.write_value_nbi(target, 0x3F803F80);
         channel.write_value_nbi({1, Buffer::window_data, 512, 1, 4, 4}, 0x40204020);
         channel.read_nbi(source, {1, Buffer::window_data, 512, 1, 4, 4});
+        channel.drain();
         channel.write_reduce_nbi(target, source);
         core.pipe_barrier(Pipe::all);
       },
@@ -190,7 +191,7 @@ TEST_P(Channels, ANotificationComesBehindTheData) {
     launch.extents[static_cast<std::size_t>(Buffer::c)].bytes = kBytes;
     launch.extents[static_cast<std::size_t>(Buffer::window_data)].bytes = kBytes;
     WorkerPool pool(1);
-    LaunchSite site(rank, pool, std::move(launch), windows.addresses);
+    LaunchSite site(rank, pool, std::move(launch), windows);
     Bindings bindings;
     bindings.local[static_cast<std::size_t>(Buffer::c)] = local.data();
     site.run(bindings);

@@ -18,6 +18,7 @@ bool Wait::ready() const {
       return *flag > 0;
     case Kind::epoch:
     case Kind::sync:
+    case Kind::transfer:
       // Words wrap: the signed difference orders values less than 2^63 apart. Pairs with the
       // release of the store that brings the value.
       return static_cast<std::int64_t>(word->load(std::memory_order_acquire) - want) >= 0;

@@ -24,11 +24,12 @@ struct SyncPoint;
 
 // Why a fibre is suspended.
 struct Wait {
-  enum class Kind { none, pause, turn, flag, epoch, sync } kind = Kind::none;
+  enum class Kind { none, pause, turn, flag, epoch, sync, transfer } kind = Kind::none;
   const int* flag = nullptr;                         // flag: ready when > 0
-  const std::atomic<std::uint64_t>* word = nullptr;  // epoch, sync: ready when it reached `want`
+  const std::atomic<std::uint64_t>* word = nullptr;  // the others: ready when it is `want`
+                                                     // or more
   std::uint64_t want = 0;
-  int id = 0;              // flag id, or peer or job of an epoch
+  int id = 0;              // flag id, peer or job of an epoch, peer of a transfer
   bool from_peer = false;  // an epoch stored by another rank
   Site site;
   Clock::time_point since{};  // set when a worker first finds it waiting

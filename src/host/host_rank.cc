@@ -9,12 +9,15 @@
 
 #include "base/check.h"
 #include "base/strings.h"
+#include "host/link/link.h"
 #include "tandem/error.h"
 
 namespace tandem::host {
 namespace {
 
 constexpr auto kSlice = std::chrono::milliseconds(100);
+// Twice the time between two heartbeats.
+constexpr auto kQuiet = std::chrono::milliseconds(1000);
 
 // The state letter of a process in /proc: 'T' stopped, 'Z' ended but not reaped, 0 gone.
 char process_state(int pid) {
@@ -55,6 +58,7 @@ HostRank::HostRank(Transport& transport, int rank, const HostOptions& options)
       control_(transport.control()),
       rank_(rank),
       options_(options),
+      link_(transport.join(rank, std::chrono::milliseconds(options.timeout_ms))),
       epochs_(options.epoch_start) {
   for (int i = 0; i < kRanksMax; ++i) {
     area().arrived[i].value.store(epochs_);
@@ -72,7 +76,11 @@ HostRank::~HostRank() {
 void HostRank::meet(std::string_view purpose) {
   check_poison();
   const std::uint64_t meeting = area().meetings.fetch_add(1) + 1;
-  for (int peer = 0; peer < ranks(); ++peer) ring(control_.ranks[peer]);
+  if (link_ != nullptr) {
+    link_->announce(meeting, area().text);
+  } else {
+    for (int peer = 0; peer < ranks(); ++peer) ring(control_.ranks[peer]);
+  }
   const auto deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
   while (true) {
     const std::uint32_t seen = area().bell.load();
@@ -83,8 +91,13 @@ void HostRank::meet(std::string_view purpose) {
     for (int peer = 0; peer < ranks(); ++peer) {
       all = all && control_.ranks[peer].meetings.load() >= meeting;
     }
-    if (all) return;
-    if (broken) check_poison();
+    if (all) {
+      if (link_ != nullptr) link_->note_completed(meeting);
+      return;
+    }
+    // Over links the failure of one may overtake the arrival of another.
+    const bool all_came = link_ != nullptr && link_->was_completed(meeting);
+    if (broken && !all_came) check_poison();
     if (Clock::now() >= deadline) report_missing(purpose, meeting);
     sleep_on(area(), seen, kSlice);
   }
@@ -140,7 +153,9 @@ Windows HostRank::allocate_windows(std::int64_t bytes) {
   std::string map_error;
   for (int owner = 0; owner < ranks() && map_error.empty(); ++owner) {
     try {
-      windows.addresses.push_back(transport_.map(owner, windows.ranges[owner]));
+      const bool reachable = link_ == nullptr || owner == rank_;
+      windows.addresses.push_back(reachable ? transport_.map(owner, windows.ranges[owner])
+                                            : nullptr);
     } catch (const Error& failure) {
       map_error = failure.what();
     }
@@ -153,6 +168,7 @@ Windows HostRank::allocate_windows(std::int64_t bytes) {
 
 void HostRank::free_windows(const Windows& windows) {
   for (int owner = 0; owner < static_cast<int>(windows.addresses.size()); ++owner) {
+    if (windows.addresses[owner] == nullptr) continue;
     transport_.unmap(owner, windows.addresses[owner], windows.ranges[owner]);
   }
   // In a broken world a peer may be in the middle of a write; the transport frees the rest.
@@ -168,6 +184,7 @@ std::uint64_t HostRank::begin_epochs(std::uint64_t epochs) {
 
 void HostRank::poison(const std::string& report) {
   break_world(control_, ranks(), rank_, RankState::failed, report);
+  if (link_ != nullptr) link_->abort(report);
 }
 
 void HostRank::check_poison() {
@@ -184,35 +201,80 @@ void HostRank::check_poison() {
 }
 
 std::string HostRank::describe_peer(int peer) {
+  if (control_.ranks[peer].state.load() == RankState::absent) {
+    return cat("rank ", peer, " (never came)");
+  }
+  const std::string name = link_ != nullptr
+                               ? link_->name_of(peer)
+                               : cat("rank ", peer, " (pid ", control_.ranks[peer].pid.load(), ")");
+  return name + ' ' + state_of(peer);
+}
+
+std::string HostRank::state_of(int peer) {
   RankArea& other = control_.ranks[peer];
   const int pid = other.pid.load();
-  std::string state = "is running";
+  const bool visible = link_ == nullptr || link_->shares_processes_with(peer);
+  const char process = visible && pid != getpid() ? process_state(pid) : 'R';
+  const bool is_stopped = process == 'T' || process == 't';
   switch (other.state.load()) {
     case RankState::absent:
-      return cat("rank ", peer, " (never came)");
+      break;
     case RankState::finished:
-      state = "has ended";
-      break;
+      return "has ended";
     case RankState::failed:
-      state = "has failed";
-      break;
-    case RankState::dead:
-      state = "is dead";
-      break;
+      return "has failed";
+    case RankState::dead: {
+      if (link_ == nullptr) return "is dead";
+      const std::string why(other.report, other.report_bytes.load());
+      return cat(is_stopped ? "is stopped: " : "is lost: ", why);
+    }
     case RankState::running:
-      if (pid == getpid()) break;
-      switch (process_state(pid)) {
-        case 'T':
-        case 't':
-          state = "is stopped";
-          break;
-        case 'Z':
-        case 0:
-          state = "is dead";
-          break;
+      if (is_stopped) return "is stopped";
+      if (process == 'Z' || process == 0) return "is dead";
+      if (link_ != nullptr && peer != rank_ && link_->silence(peer) >= kQuiet) {
+        return cat("has been silent for ", link_->silence(peer).count(), " ms");
       }
   }
-  return cat("rank ", peer, " (pid ", pid, ") ", state);
+  return "is running";
+}
+
+void HostRank::await_flush(int peer) {
+  const std::uint64_t count = link_->flush(peer);
+  const auto deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+  while (true) {
+    const std::uint32_t seen = area().bell.load();
+    if (link_->flushed(peer).load() >= count) return;
+    check_poison();
+    if (Clock::now() >= deadline) {
+      const std::string report = cat("rank ", rank_, ": waited ", options_.timeout_ms,
+                                     " ms for a transfer; ", describe_peer(peer));
+      poison(report);
+      throw Error(ErrorKind::timeout, report);
+    }
+    sleep_on(area(), seen, kSlice);
+  }
+}
+
+void HostRank::write_window(const Windows& windows, int owner, std::int64_t offset,
+                            const void* from, std::int64_t bytes) {
+  if (windows.addresses[owner] != nullptr) {
+    std::memcpy(windows.addresses[owner] + offset, from, bytes);
+    return;
+  }
+  link_->write(owner, {windows.ranges[owner].offset + offset, 1, bytes, bytes},
+               static_cast<const std::byte*>(from), bytes);
+  await_flush(owner);
+}
+
+void HostRank::read_window(const Windows& windows, int owner, std::int64_t offset, void* to,
+                           std::int64_t bytes) {
+  if (windows.addresses[owner] != nullptr) {
+    std::memcpy(to, windows.addresses[owner] + offset, bytes);
+    return;
+  }
+  link_->read(owner, {windows.ranges[owner].offset + offset, 1, bytes, bytes},
+              static_cast<std::byte*>(to), bytes);
+  await_flush(owner);
 }
 
 }  // namespace tandem::host

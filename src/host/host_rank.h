@@ -20,7 +20,7 @@ struct HostOptions {
 // The windows of all ranks, as this rank sees them.
 struct Windows {
   std::vector<WindowRange> ranges;    // [owner]
-  std::vector<std::byte*> addresses;  // [owner]
+  std::vector<std::byte*> addresses;  // [owner]; null where a peer's memory cannot be mapped
 };
 
 // Marks the world as broken by `rank`, with the reason, and wakes everybody. The first rank to
@@ -41,6 +41,8 @@ class HostRank {
   const HostOptions& options() const { return options_; }
   Transport& transport() { return transport_; }
   ControlArea& control() { return control_; }
+  // The way to peers whose memory is not mapped; null where all of it is.
+  Link* link() { return link_; }
   RankArea& area() { return control_.ranks[rank_]; }
 
   // All ranks meet; `purpose` stands in the report if one never comes.
@@ -61,14 +63,23 @@ class HostRank {
   void check_poison();
   // "rank 2 (pid 4711) is dead", "… is stopped", "… is running".
   std::string describe_peer(int peer);
+  // The same where no kernel runs: bytes to and from a window, over whatever connects the ranks.
+  // Both return when the bytes are there. Throws as a meeting does.
+  void write_window(const Windows& windows, int owner, std::int64_t offset, const void* from,
+                    std::int64_t bytes);
+  void read_window(const Windows& windows, int owner, std::int64_t offset, void* to,
+                   std::int64_t bytes);
 
  private:
+  void await_flush(int peer);
+  std::string state_of(int peer);
   void report_missing(std::string_view purpose, std::uint64_t meeting);
 
   Transport& transport_;
   ControlArea& control_;
   int rank_;
   HostOptions options_;
+  Link* link_;
   std::uint64_t epochs_;
 };
 

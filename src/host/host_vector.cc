@@ -8,14 +8,13 @@
 #include "host/host_channel.h"
 #include "host/host_core.h"
 #include "host/launch_site.h"
+#include "host/link/link.h"
 
 namespace tandem::host {
 
 HostVector::HostVector(LaunchSite& site, int rank, int block)
     : VectorCore(rank, block), site_(site), state_(site, "vector", block) {
-  for (int peer = 0; peer < site.rank().ranks(); ++peer) {
-    channels_.push_back(peer == rank ? nullptr : make_host_channel(site, peer));
-  }
+  channels_ = make_host_channels(site, state_);
 }
 
 void HostVector::set_flag(Pipe, FlagId id, Site) { state_.set_flag(*partner_, id); }
@@ -90,6 +89,10 @@ void HostVector::store(View destination, UbTensor source, Site) {
 }
 
 void HostVector::store_epoch(int peer, EpochSlot slot, std::uint64_t value, Site) {
+  if (Link* link = site_.rank().link(); link != nullptr && peer != rank()) {
+    link->store_word(peer, slot, site_.epoch_base() + value);
+    return;
+  }
   RankArea& area = site_.rank().control().ranks[peer];
   EpochWord* words = slot.kind == EpochSlot::Kind::arrived ? area.arrived : area.core;
   // Everything that this core wrote before is visible to whoever acquires the word.

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/strings.h"
 #include "gemm/float_state.h"
+#include "host/link/link.h"
 #include "host/worker.h"
 #include "tandem/error.h"
 
@@ -31,6 +32,10 @@ std::string describe_wait(const CoreState& core, int rank, HostRank& world) {
                                   ", is ", wait.word->load());
       if (wait.from_peer) peer = "; " + world.describe_peer(wait.id);
       break;
+    case Wait::Kind::transfer:
+      what = cat("its transfers, ", wait.want - wait.word->load(), " answers are missing");
+      peer = "; " + world.describe_peer(wait.id);
+      break;
     case Wait::Kind::sync:
       what = cat("sync_all number ", wait.want, " of its kind");
       break;
@@ -44,8 +49,7 @@ std::string describe_wait(const CoreState& core, int rank, HostRank& world) {
 
 }  // namespace
 
-LaunchSite::LaunchSite(HostRank& rank, WorkerPool& pool, Launch launch,
-                       std::vector<std::byte*> windows)
+LaunchSite::LaunchSite(HostRank& rank, WorkerPool& pool, Launch launch, Windows windows)
     : rank_(rank), pool_(pool), launch_(std::move(launch)), windows_(std::move(windows)) {
   by_worker_.resize(pool_.workers());
   for (int worker = 0; worker < pool_.workers(); ++worker) {
@@ -105,7 +109,10 @@ void LaunchSite::run(const Bindings& bindings) {
     const gemm::FloatState worker_state;
     run_worker(*this, worker);
   });
-  if (failure_) std::rethrow_exception(failure_);
+  if (!failure_) return;
+  // The caller may free its buffers now.
+  if (rank_.link() != nullptr) rank_.link()->drop_memory();
+  std::rethrow_exception(failure_);
 }
 
 std::byte* LaunchSite::resolve(const View& view) const {
@@ -114,9 +121,24 @@ std::byte* LaunchSite::resolve(const View& view) const {
   const bool window = view.buffer == Buffer::window_data || view.buffer == Buffer::window_scale;
   TANDEM_CHECK(view.offset >= 0 && view.end() <= extent.bytes,
                cat("view ", to_string(view), " leaves its buffer of ", extent.bytes, " bytes"));
-  if (window) return windows_[view.rank] + extent.window_offset + view.offset;
+  if (window) {
+    std::byte* address = windows_.addresses[view.rank];
+    TANDEM_CHECK(address != nullptr || rank_.link() == nullptr || view.rank == rank_.rank(),
+                 cat("view ", to_string(view), " of memory that is not mapped"));
+    return address + extent.window_offset + view.offset;
+  }
   TANDEM_CHECK(view.rank == rank_.rank(), cat("view ", to_string(view), " of a peer's own memory"));
   return bindings_.local[index] + view.offset;
+}
+
+RemoteRows LaunchSite::locate(const View& view) const {
+  const BufferExtent& extent = launch_.extents[static_cast<std::size_t>(view.buffer)];
+  TANDEM_CHECK(view.buffer == Buffer::window_data || view.buffer == Buffer::window_scale,
+               cat("view ", to_string(view), " of a peer's own memory"));
+  TANDEM_CHECK(view.offset >= 0 && view.end() <= extent.bytes,
+               cat("view ", to_string(view), " leaves its buffer of ", extent.bytes, " bytes"));
+  return {windows_.ranges[view.rank].offset + extent.window_offset + view.offset, view.rows,
+          view.row_bytes, view.pitch};
 }
 
 void LaunchSite::fail(std::exception_ptr error, const std::string& report) {

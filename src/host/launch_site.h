@@ -12,6 +12,7 @@
 
 #include "host/host_core.h"
 #include "host/host_rank.h"
+#include "host/link/frame.h"
 #include "host/worker_pool.h"
 #include "machine/launch.h"
 
@@ -40,7 +41,7 @@ struct RowCache {
 // A kernel made ready to run on this rank again and again: cores, fibres, scratch memory.
 class LaunchSite {
  public:
-  LaunchSite(HostRank& rank, WorkerPool& pool, Launch launch, std::vector<std::byte*> windows);
+  LaunchSite(HostRank& rank, WorkerPool& pool, Launch launch, Windows windows);
   ~LaunchSite();
 
   // Runs one launch. All cores have ended when it returns; it rethrows the first failure.
@@ -52,6 +53,8 @@ class LaunchSite {
   const Bindings& bindings() const { return bindings_; }
   std::uint64_t epoch_base() const { return epoch_base_; }
   std::byte* resolve(const View& view) const;
+  // Rows of a peer's window, for ranks that are connected by links.
+  RemoteRows locate(const View& view) const;
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
   SyncPoint& sync_point(bool vector) { return vector ? vector_sync_ : cube_sync_; }
   RowCache& row_cache(int block) { return *caches_[worker_of(block)]; }
@@ -71,7 +74,7 @@ class LaunchSite {
   HostRank& rank_;
   WorkerPool& pool_;
   Launch launch_;
-  std::vector<std::byte*> windows_;
+  Windows windows_;
   Bindings bindings_;
   std::uint64_t epoch_base_ = 0;
   std::vector<std::unique_ptr<HostCube>> cubes_;

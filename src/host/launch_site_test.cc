@@ -29,7 +29,7 @@ class Launches : public testing::TestWithParam<std::string> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(All, Launches, testing::Values("shm", "threads"),
+INSTANTIATE_TEST_SUITE_P(All, Launches, testing::Values("shm", "threads", "tcp"),
                          [](const auto& instance) { return instance.param; });
 
 Launch launch_of(int blocks, CubeKernel cube, VectorKernel vector) {
@@ -130,16 +130,24 @@ void barrier_launches(HostRank& rank, Findings& findings, int launches) {
   WorkerPool pool(rank.options().workers);
   std::uint64_t turn = 0;
   std::int64_t wrong = 0;
-  const auto cell = [&](int owner, int writer) {
-    return reinterpret_cast<std::uint64_t*>(windows.addresses[owner]) + writer;
-  };
+  const std::byte* own_window = windows.addresses[rank.rank()];
+  std::uint64_t word = 0;
+  const View own{rank.rank(), Buffer::c, 0, 1, 8, 8};
   Launch launch = launch_of(1, idle_cube, [&](VectorCore& core) {
     for (std::uint64_t epoch = 1; epoch <= 3; ++epoch) {
       const bool writes = epoch % 2 == 1;
       if (writes) ++turn;
+      word = turn;
       for (int peer = 0; peer < ranks; ++peer) {
-        if (writes) *cell(peer, rank.rank()) = turn;
-        if (!writes) wrong += *cell(rank.rank(), peer) != turn;
+        if (peer == rank.rank()) continue;
+        if (writes) {
+          core.channel(peer).write_nbi({peer, Buffer::window_data, rank.rank() * 8, 1, 8, 8}, own);
+        } else {
+          wrong += std::memcmp(own_window + peer * 8, &turn, 8) != 0;
+        }
+      }
+      for (int peer = 0; peer < ranks; ++peer) {
+        if (peer != rank.rank()) core.channel(peer).drain();
       }
       for (int peer = 0; peer < ranks; ++peer) {
         if (peer == rank.rank()) continue;
@@ -151,8 +159,12 @@ void barrier_launches(HostRank& rank, Findings& findings, int launches) {
     }
   });
   launch.epochs = 3;
-  LaunchSite site(rank, pool, std::move(launch), windows.addresses);
-  for (int i = 0; i < launches; ++i) site.run({});
+  launch.extents[static_cast<std::size_t>(Buffer::c)].bytes = 8;
+  launch.extents[static_cast<std::size_t>(Buffer::window_data)].bytes = ranks * 8;
+  LaunchSite site(rank, pool, std::move(launch), windows);
+  Bindings bindings;
+  bindings.local[static_cast<std::size_t>(Buffer::c)] = reinterpret_cast<std::byte*>(&word);
+  for (int i = 0; i < launches; ++i) site.run(bindings);
   findings.expect_equal(wrong, 0, "words that came late");
   rank.meet("the end");
   rank.free_windows(windows);
@@ -316,13 +328,22 @@ TEST_P(Launches, TheWindowOfAFailedRankOutlivesIt) {
     Launch launch = launch_of(1, idle_cube, [&](VectorCore& core) {
       if (rank.rank() == 0) throw Error(ErrorKind::environment, "rank 0 gives up");
       const auto end = Clock::now() + milliseconds(200);
-      while (Clock::now() < end) std::memset(windows.addresses[0], 1, kBytes);
+      while (Clock::now() < end) {
+        core.channel(0).write_nbi({0, Buffer::window_data, 0, 1, kBytes, kBytes},
+                                  {1, Buffer::c, 0, 1, kBytes, kBytes});
+        core.channel(0).drain();
+      }
       core.wait_epoch({EpochSlot::Kind::arrived, 0}, 1);
     });
+    launch.extents[static_cast<std::size_t>(Buffer::c)].bytes = kBytes;
+    launch.extents[static_cast<std::size_t>(Buffer::window_data)].bytes = kBytes;
+    std::vector<std::byte> local(kBytes);
+    Bindings bindings;
+    bindings.local[static_cast<std::size_t>(Buffer::c)] = local.data();
     WorkerPool pool(1);
-    LaunchSite site(rank, pool, std::move(launch), windows.addresses);
+    LaunchSite site(rank, pool, std::move(launch), windows);
     try {
-      site.run({});
+      site.run(bindings);
     } catch (const Error&) {
       rank.free_windows(windows);
       throw;

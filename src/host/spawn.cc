@@ -17,6 +17,7 @@
 
 #include "base/strings.h"
 #include "host/host_rank.h"
+#include "host/rank_main.h"
 #include "tandem/error.h"
 
 namespace tandem::host {
@@ -31,7 +32,6 @@ struct FrameHeader {
   std::uint32_t bytes;
 };
 
-int progress_pipe = -1;  // write end, in a rank's process
 volatile sig_atomic_t signal_seen = 0;
 
 void on_signal(int number) { signal_seen = number; }
@@ -54,33 +54,19 @@ void send_frame(int file, FrameType type, const RankOutcome& outcome, const std:
   write_all(file, text.data(), text.size());
 }
 
-RankOutcome run_main(const RankMain& main, int rank) {
-  RankOutcome outcome;
-  try {
-    outcome.result = main(rank);
-  } catch (const Error& error) {
-    outcome.exit_code = exit_code(error.kind());
-    outcome.message = error.what();
-    outcome.secondary =
-        error.kind() == ErrorKind::cancelled || error.kind() == ErrorKind::lost_rank;
-  } catch (const std::bad_alloc&) {
-    outcome.exit_code = exit_code(ErrorKind::environment);
-    outcome.message = cat("rank ", rank, ": out of memory; use a smaller shape");
-  } catch (const std::exception& error) {
-    outcome.exit_code = 134;
-    outcome.message = cat("rank ", rank, ": ", error.what());
-  }
-  return outcome;
-}
-
-[[noreturn]] void run_child(const RankMain& main, int rank, int pipe_end, pid_t parent) {
+[[noreturn]] void run_child(Transport& transport, const RankMain& main, int rank, int pipe_end,
+                            pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(3);  // the launcher died before that took effect
   signal(SIGINT, SIG_IGN);            // the launcher decides
   signal(SIGTERM, SIG_DFL);
   signal(SIGPIPE, SIG_IGN);
-  progress_pipe = pipe_end;
+  const ProgressSink up = [pipe_end](int, const std::string& line) {
+    send_frame(pipe_end, FrameType::progress, {}, line);
+  };
+  const ProgressScope scope(rank, up);
   const RankOutcome outcome = run_main(main, rank);
+  transport.leave(rank, outcome.exit_code == 0 ? "" : outcome.message);
   if (outcome.exit_code == 0) {
     send_frame(pipe_end, FrameType::result, outcome, outcome.result);
   } else {
@@ -151,7 +137,7 @@ class Launcher {
           if (other.pipe_end >= 0) close(other.pipe_end);
         }
         close(ends[0]);
-        run_child(main, rank, ends[1], parent);
+        run_child(transport_, main, rank, ends[1], parent);
       }
       close(ends[1]);
       if (pid < 0) {
@@ -301,9 +287,6 @@ class Launcher {
   Clock::time_point kill_at_{};
 };
 
-thread_local const ProgressSink* thread_progress = nullptr;
-thread_local int thread_rank = 0;
-
 }  // namespace
 
 std::vector<RankOutcome> run_as_processes(Transport& transport, const RankMain& main,
@@ -317,16 +300,15 @@ std::vector<RankOutcome> run_as_threads(Transport& transport, const RankMain& ma
   // The sink hears one rank at a time, as it does from processes.
   std::mutex sink_mutex;
   const ProgressSink one_by_one = [&](int rank, const std::string& line) {
+    if (!progress) return;
     std::lock_guard lock(sink_mutex);
     progress(rank, line);
   };
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < transport.ranks(); ++rank) {
     threads.emplace_back([&, rank] {
-      thread_progress = progress ? &one_by_one : nullptr;
-      thread_rank = rank;
+      const ProgressScope scope(rank, one_by_one);
       outcomes[rank] = run_main(main, rank);
-      thread_progress = nullptr;
       if (outcomes[rank].exit_code != 0) {
         break_world(transport.control(), transport.ranks(), rank, RankState::failed,
                     outcomes[rank].message);
@@ -335,14 +317,6 @@ std::vector<RankOutcome> run_as_threads(Transport& transport, const RankMain& ma
   }
   threads.clear();  // joins
   return outcomes;
-}
-
-void send_progress(const std::string& line) {
-  if (progress_pipe >= 0) {
-    send_frame(progress_pipe, FrameType::progress, {}, line);
-  } else if (thread_progress != nullptr) {
-    (*thread_progress)(thread_rank, line);
-  }
 }
 
 }  // namespace tandem::host

@@ -122,12 +122,13 @@ TEST(Audit, TheFailureNamesElementValuesSourceRoundAndTheCommand) {
   got[index * 2] = 0x80;
   got[index * 2 + 1] = 0x3F;
   const std::string text = compare({one, 2, 3, 1}, got, want);
-  EXPECT_EQ(text,
-            "all-gather-matmul on rank 2, launch 1: 1 of 6912 elements differ; first (102, 7): "
-            "got 0x3f80 (1), want 0x0000 (0), from rank 1, round 1 of 3; case all-gather-matmul "
-            "-R 3 -m 72 -n 32 -k 576 --tiles 3 --transport threads --input normal --workers 1 --seed "
-            "77; reproduce: TANDEM_CASE=77 differential_test --gtest_filter=Audit."
-            "TheFailureNamesElementValuesSourceRoundAndTheCommand");
+  EXPECT_EQ(
+      text,
+      "all-gather-matmul on rank 2, launch 1: 1 of 6912 elements differ; first (102, 7): "
+      "got 0x3f80 (1), want 0x0000 (0), from rank 1, round 1 of 3; case all-gather-matmul "
+      "-R 3 -m 72 -n 32 -k 576 --tiles 3 --transport threads --input normal --workers 1 --seed "
+      "77; reproduce: TANDEM_CASE=77 differential_test --gtest_filter=Audit."
+      "TheFailureNamesElementValuesSourceRoundAndTheCommand");
 }
 
 TEST(Audit, NansAreEqualWhateverTheirPayloadAndZerosDifferBySign) {

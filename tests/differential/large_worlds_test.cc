@@ -35,6 +35,7 @@ void expect_large_world(int ranks, const char* transport) {
 
 TEST(LargeWorlds, ThirtyThreeProcesses) { expect_large_world(33, "shm"); }
 TEST(LargeWorlds, ThirtyThreeThreads) { expect_large_world(33, "threads"); }
+TEST(LargeWorlds, ThirtyThreeProcessesOverTcp) { expect_large_world(33, "tcp"); }
 TEST(LargeWorlds, SixtyFourProcesses) { expect_large_world(64, "shm"); }
 TEST(LargeWorlds, SixtyFourThreads) { expect_large_world(64, "threads"); }
 

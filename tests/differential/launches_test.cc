@@ -11,7 +11,7 @@ namespace {
 constexpr OperatorKind kOperatorKinds[] = {
     OperatorKind::all_to_all_matmul, OperatorKind::all_gather_matmul,
     OperatorKind::matmul_all_gather, OperatorKind::matmul_reduce_scatter};
-constexpr const char* kTransports[] = {"shm", "threads"};
+constexpr const char* kTransports[] = {"shm", "threads", "tcp"};
 constexpr int kDataSets = 3;
 
 // An operator that stays alive, and several sets of inputs for it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/strings.h"
 #include "host/transport/shm.h"
+#include "host/transport/tcp.h"
 #include "host/transport/threads.h"
 #include "host/transport/transport.h"
 #include "tandem/error.h"
@@ -9,18 +10,26 @@ namespace tandem::host {
 namespace {
 
 constexpr TransportEntry kTransports[] = {
-    {"shm", "ranks are processes of one host that share memory", make_shm_transport},
-    {"threads", "ranks are groups of threads of one process", make_threads_transport},
+    {"shm", "ranks are processes of one host that share memory", Reach::one_host,
+     [](int ranks, const std::optional<Seat>&) { return make_shm_transport(ranks); }},
+    {"threads", "ranks are groups of threads of one process", Reach::one_host,
+     [](int ranks, const std::optional<Seat>&) { return make_threads_transport(ranks); }},
+    {"tcp", "ranks are processes of any hosts, connected by sockets", Reach::many_hosts,
+     make_tcp_transport},
 };
 
 }  // namespace
 
 std::span<const TransportEntry> all_transports() { return kTransports; }
 
-std::unique_ptr<Transport> make_transport(std::string_view name, int ranks) {
+Link* Transport::join(int, std::chrono::milliseconds) { return nullptr; }
+void Transport::leave(int, const std::string&) {}
+
+std::unique_ptr<Transport> make_transport(std::string_view name, int ranks,
+                                          const std::optional<Seat>& seat) {
   std::string names;
   for (const TransportEntry& entry : kTransports) {
-    if (entry.name == name) return entry.make(ranks);
+    if (entry.name == name) return entry.make(ranks, seat);
     names += (names.empty() ? "" : ", ") + std::string(entry.name);
   }
   throw Error(ErrorKind::refused, cat("transport: unknown name '", name, "'; use one of ", names));

@@ -9,14 +9,13 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <vector>
 
 #include "base/checked.h"
 #include "base/strings.h"
+#include "host/transport/own_windows.h"
 #include "tandem/error.h"
 
 namespace tandem::host {
@@ -77,8 +76,8 @@ class ShmTransport : public Transport {
 
   std::byte* map(int owner, const WindowRange& range) override {
     if (range.bytes == 0) return nullptr;
-    void* address = mmap(nullptr, range.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, files_[owner],
-                         range.offset);
+    void* address =
+        mmap(nullptr, range.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, files_[owner], range.offset);
     if (address == MAP_FAILED) {
       throw_environment(cat("window of rank ", owner, " (", range.bytes, " bytes)"), errno);
     }
@@ -95,9 +94,6 @@ class ShmTransport : public Transport {
   }
 
  private:
-  // What the kernel can give without swapping, or "no limit known".
-  static std::int64_t available_bytes();
-
   void close_files() {
     for (int file : files_) close(file);
     files_.clear();
@@ -108,20 +104,6 @@ class ShmTransport : public Transport {
   std::vector<int> files_;
   std::vector<std::int64_t> ends_;  // of this process's own rank only
 };
-
-std::int64_t ShmTransport::available_bytes() {
-  std::int64_t bytes = INT64_MAX;
-  if (FILE* file = std::fopen("/proc/meminfo", "re")) {
-    char line[256];
-    while (std::fgets(line, sizeof line, file) != nullptr) {
-      if (std::strncmp(line, "MemAvailable:", 13) == 0) {
-        bytes = std::strtoll(line + 13, nullptr, 10) * 1024;
-      }
-    }
-    std::fclose(file);
-  }
-  return bytes;
-}
 
 }  // namespace
 

@@ -3,9 +3,11 @@
 // rank calls it with its own number.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,31 +22,54 @@ struct WindowRange {
   std::int64_t bytes = 0;
 };
 
+class Link;
+
 class Transport {
  public:
   virtual ~Transport() = default;
   virtual std::string_view name() const = 0;
   virtual int ranks() const = 0;
+  // The words that ranks share, or, where they share no memory, this rank's own and what its peers
+  // have told it.
   virtual ControlArea& control() = 0;
+
+  // Collective where ranks share no memory: finds the peers. Returns the way to them, or null where
+  // all memory can be mapped. Again: the same. Throws what meet_members() throws.
+  virtual Link* join(int rank, std::chrono::milliseconds timeout);
+  // `rank` has ended: well, or with what it failed with. Peers that wait for it are told.
+  virtual void leave(int rank, const std::string& failure);
 
   // Reserves zeroed window memory of `rank` that peers can map. Throws Error{environment} with
   // the bytes needed and why they can't be had.
   virtual WindowRange reserve(int rank, std::int64_t bytes) = 0;
-  // The address, in this process, of a range that `owner` reserved.
+  // The address, in this process, of a range that `owner` reserved: the own rank, or any rank where
+  // join() returned null.
   virtual std::byte* map(int owner, const WindowRange& range) = 0;
   virtual void unmap(int owner, std::byte* address, const WindowRange& range) = 0;
   // Gives the memory back; every rank has unmapped it.
   virtual void release(int rank, const WindowRange& range) = 0;
 };
 
+// This process's place in a world whose ranks are started one by one.
+struct Seat {
+  int rank = 0;
+  std::string root;  // host:port where rank 0 listens
+  std::string job;   // ranks of other jobs are strangers
+};
+
+enum class Reach { one_host, many_hosts };
+
 struct TransportEntry {
   std::string_view name;
   std::string_view summary;
-  std::unique_ptr<Transport> (*make)(int ranks);
+  Reach reach;
+  // Without a seat the ranks are started by this process.
+  std::unique_ptr<Transport> (*make)(int ranks, const std::optional<Seat>& seat);
 };
 
 std::span<const TransportEntry> all_transports();
 // Throws Error{refused} with the names there are.
-std::unique_ptr<Transport> make_transport(std::string_view name, int ranks);
+std::unique_ptr<Transport> make_transport(std::string_view name, int ranks,
+                                          const std::optional<Seat>& seat = std::nullopt);
 
 }  // namespace tandem::host

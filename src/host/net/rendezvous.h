@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// How ranks that share no memory find each other: rank 0 listens, all others connect to it and say
+// who they are, and each one is told of all. Connections that say something else are dropped.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "host/net/socket.h"
+
+namespace tandem::host {
+
+// What a rank tells the others of itself.
+struct Member {
+  int pid = 0;
+  std::string host;      // its name, for people
+  std::string identity;  // equal exactly if two ranks see the same processes
+  std::string contact;   // what the transport needs to reach it
+};
+
+struct RendezvousSpec {
+  int rank = 0;
+  int ranks = 1;
+  std::string job;     // ranks with another one are strangers
+  SocketAddress root;  // where rank 0 listens
+  std::chrono::milliseconds timeout{30000};
+  // The own contact, made when a connection to the root (or the root's listener) is there.
+  std::function<std::string(const Socket& local)> contact;
+};
+
+struct Rendezvous {
+  std::vector<Member> members;  // [rank]
+  // On rank 0 the connection to each rank, on the others the one to rank 0; the rest is closed.
+  std::vector<Socket> sockets;
+};
+
+// Collective. `listener` is rank 0's own, if it was made before. Throws Error{timeout} that names
+// the ranks that never came, Error{refused} if versions or counts of ranks differ, or one rank
+// comes twice; the same on all ranks that came.
+Rendezvous meet_members(const RendezvousSpec& spec, Socket listener);
+
+// Opens a message between members; says what talks and which layout it speaks.
+inline constexpr char kMagic[8] = {'T', 'A', 'N', 'D', 'E', 'M', 1, '\n'};
+
+// A message: kMagic, a length, a text. False: the deadline passed or the other end is no member.
+bool send_message(const Socket& socket, const std::string& text, Clock::time_point deadline);
+bool receive_message(const Socket& socket, std::string& text, Clock::time_point deadline);
+
+}  // namespace tandem::host

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/rank_main.h"
+
+#include <exception>
+#include <new>
+
+#include "base/strings.h"
+#include "tandem/error.h"
+
+namespace tandem::host {
+namespace {
+
+thread_local const ProgressSink* thread_sink = nullptr;
+thread_local int thread_rank = 0;
+
+}  // namespace
+
+RankOutcome run_main(const RankMain& main, int rank) {
+  RankOutcome outcome;
+  try {
+    outcome.result = main(rank);
+  } catch (const Error& error) {
+    outcome.exit_code = exit_code(error.kind());
+    outcome.message = error.what();
+    outcome.secondary =
+        error.kind() == ErrorKind::cancelled || error.kind() == ErrorKind::lost_rank;
+  } catch (const std::bad_alloc&) {
+    outcome.exit_code = exit_code(ErrorKind::environment);
+    outcome.message = cat("rank ", rank, ": out of memory; use a smaller shape");
+  } catch (const std::exception& error) {
+    outcome.exit_code = 134;
+    outcome.message = cat("rank ", rank, ": ", error.what());
+  }
+  return outcome;
+}
+
+ProgressScope::ProgressScope(int rank, const ProgressSink& sink) {
+  thread_rank = rank;
+  thread_sink = &sink;
+}
+
+ProgressScope::~ProgressScope() { thread_sink = nullptr; }
+
+void send_progress(const std::string& line) {
+  if (thread_sink != nullptr) (*thread_sink)(thread_rank, line);
+}
+
+}  // namespace tandem::host

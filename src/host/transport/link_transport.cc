@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/transport/link_transport.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+
+#include "base/strings.h"
+#include "tandem/error.h"
+
+namespace tandem::host {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Short enough that a loss is known before most waits end; long enough for a busy machine, where a
+// thread has been seen to wait 33 ms for a processor, and for a machine that swaps.
+constexpr milliseconds kSilenceMin{2000};
+constexpr milliseconds kSilenceMax{10000};
+
+SocketAddress root_of(const Seat& seat) {
+  const auto address = parse_socket_address(seat.root);
+  if (address) return *address;
+  throw Error(ErrorKind::refused, cat("world: the root is '", seat.root,
+                                      "'; give host:port of rank 0, such as node1:7000"));
+}
+
+}  // namespace
+
+LinkTransport::LinkTransport(int ranks, const std::optional<Seat>& seat)
+    : ranks_(ranks), seat_(seat.value_or(Seat{})) {
+  if (!seat && ranks > 1) {
+    root_listener_ = listen_on({"127.0.0.1", "0"});
+    seat_.root = to_string(local_address(root_listener_));
+  }
+  if (seat && ranks > 1) root_of(seat_);
+  // Private: after a fork each rank has its own.
+  void* address = mmap(nullptr, sizeof(ControlArea), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED) {
+    throw Error(ErrorKind::environment, "world: no memory for the control area; free some");
+  }
+  control_ = new (address) ControlArea();
+}
+
+LinkTransport::~LinkTransport() {
+  link_.reset();
+  munmap(control_, sizeof(ControlArea));
+}
+
+Link* LinkTransport::join(int rank, milliseconds timeout) {
+  if (link_ != nullptr) return link_.get();
+  const JoinOptions options{.rank = rank,
+                            .ranks = ranks_,
+                            .job = seat_.job,
+                            .deadline = Clock::now() + timeout,
+                            .silence_limit = std::clamp(timeout, kSilenceMin, kSilenceMax)};
+  RendezvousSpec spec{.rank = rank, .ranks = ranks_, .job = seat_.job, .timeout = timeout};
+  if (ranks_ > 1) spec.root = root_of(seat_);
+  spec.contact = [&](const Socket& local) { return make_contact(options, local); };
+  Socket listener = std::move(root_listener_);
+  if (rank != 0) listener.close();
+  Rendezvous met = meet_members(spec, std::move(listener));
+  LinkOptions made{.rank = rank, .members = met.members, .silence_limit = options.silence_limit};
+  link_ = std::make_unique<Link>(*control_, windows_, make_streams(options, std::move(met)),
+                                 std::move(made));
+  return link_.get();
+}
+
+void LinkTransport::leave(int, const std::string& failure) {
+  if (link_ == nullptr) return;
+  if (!failure.empty()) link_->abort(failure);
+  link_->leave();
+}
+
+std::byte* LinkTransport::map(int, const WindowRange& range) { return windows_.address_of(range); }
+
+}  // namespace tandem::host

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "host/net/rendezvous.h"
+#include "host/transport/own_windows.h"
+#include "host/transport/transport.h"
+
+namespace tandem::host {
+
+// What all transports without shared memory have in common: the rank's own control area and
+// windows, the rendezvous, the link. One object serves one rank of its process.
+class LinkTransport : public Transport {
+ public:
+  LinkTransport(int ranks, const std::optional<Seat>& seat);
+  ~LinkTransport() override;
+
+  int ranks() const override { return ranks_; }
+  ControlArea& control() override { return *control_; }
+  Link* join(int rank, std::chrono::milliseconds timeout) override;
+  void leave(int rank, const std::string& failure) override;
+  WindowRange reserve(int rank, std::int64_t bytes) override {
+    return windows_.reserve(rank, bytes);
+  }
+  std::byte* map(int owner, const WindowRange& range) override;
+  void unmap(int, std::byte*, const WindowRange&) override {}
+  void release(int, const WindowRange& range) override { windows_.release(range); }
+
+ protected:
+  struct JoinOptions {
+    int rank = 0;
+    int ranks = 1;
+    std::string job;
+    Clock::time_point deadline;
+    std::chrono::milliseconds silence_limit;
+  };
+  // What the others need to reach this rank. `local` is an end by which rank 0 is reached.
+  virtual std::string make_contact(const JoinOptions& options, const Socket& local) = 0;
+  virtual std::unique_ptr<Streams> make_streams(const JoinOptions& options, Rendezvous met) = 0;
+
+ private:
+  int ranks_;
+  Seat seat_;
+  Socket root_listener_;  // made before ranks are forked, so that none can come too early
+  ControlArea* control_ = nullptr;
+  OwnWindows windows_;
+  std::unique_ptr<Link> link_;
+};
+
+}  // namespace tandem::host

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/transport/own_windows.h"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/checked.h"
+#include "base/strings.h"
+#include "tandem/error.h"
+
+namespace tandem::host {
+namespace {
+
+constexpr std::int64_t kPage = 4096;
+
+}  // namespace
+
+std::int64_t available_bytes() {
+  std::int64_t bytes = INT64_MAX;
+  if (FILE* file = std::fopen("/proc/meminfo", "re")) {
+    char line[256];
+    while (std::fgets(line, sizeof line, file) != nullptr) {
+      if (std::strncmp(line, "MemAvailable:", 13) == 0) {
+        bytes = std::strtoll(line + 13, nullptr, 10) * 1024;
+      }
+    }
+    std::fclose(file);
+  }
+  return bytes;
+}
+
+OwnWindows::~OwnWindows() {
+  for (auto& [offset, mapping] : mappings_) munmap(mapping.address, mapping.bytes);
+}
+
+WindowRange OwnWindows::reserve(int rank, std::int64_t bytes) {
+  if (bytes == 0) return {};
+  const std::int64_t rounded = round_up(bytes, kPage);
+  const std::int64_t free_bytes = available_bytes();
+  void* address = MAP_FAILED;
+  int error = ENOMEM;
+  if (rounded <= free_bytes) {
+    address = mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    error = errno;
+  }
+  if (address == MAP_FAILED) {
+    throw Error(ErrorKind::environment,
+                cat("rank ", rank, ": window needs ", rounded, " bytes, ", free_bytes,
+                    " are available: ", std::strerror(error),
+                    "; free memory, raise the limits (ulimit) or use a smaller shape"));
+  }
+  const std::lock_guard guard(mutex_);
+  const WindowRange range{next_offset_, rounded};
+  // A page between ranges: rows that leave one end in none.
+  next_offset_ += rounded + kPage;
+  mappings_[range.offset] = {static_cast<std::byte*>(address), rounded};
+  return range;
+}
+
+std::byte* OwnWindows::address_of(const WindowRange& range) {
+  if (range.bytes == 0) return nullptr;
+  const std::lock_guard guard(mutex_);
+  return mappings_.at(range.offset).address;
+}
+
+void OwnWindows::release(const WindowRange& range) {
+  const std::lock_guard guard(mutex_);
+  const auto found = mappings_.find(range.offset);
+  if (range.bytes == 0 || found == mappings_.end()) return;
+  munmap(found->second.address, found->second.bytes);
+  mappings_.erase(found);
+}
+
+std::byte* OwnWindows::find(const RemoteRows& rows) {
+  const std::lock_guard guard(mutex_);
+  auto next = mappings_.upper_bound(rows.offset);
+  if (next == mappings_.begin()) return nullptr;
+  const auto& [offset, mapping] = *std::prev(next);
+  if (rows.end() > offset + mapping.bytes) return nullptr;
+  return mapping.address + (rows.offset - offset);
+}
+
+}  // namespace tandem::host

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/transport/tcp_streams.h"
+
+#include <linux/sockios.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/strings.h"
+#include "tandem/error.h"
+
+namespace tandem::host {
+namespace {
+
+constexpr std::uint64_t kKick = ~std::uint64_t{0};
+
+class TcpStreams final : public Streams {
+ public:
+  explicit TcpStreams(std::vector<Socket> sockets)
+      : sockets_(std::move(sockets)),
+        full_(sockets_.size(), false),
+        why_(sockets_.size()),
+        poll_(epoll_create1(EPOLL_CLOEXEC)),
+        kick_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (!poll_.open() || !kick_.open()) {
+      throw Error(ErrorKind::environment,
+                  cat("tcp: no descriptor: ", std::strerror(errno), "; raise ulimit -n"));
+    }
+    watch(EPOLL_CTL_ADD, kick_.file(), EPOLLIN, kKick);
+    for (std::size_t peer = 0; peer < sockets_.size(); ++peer) {
+      if (sockets_[peer].open()) watch(EPOLL_CTL_ADD, sockets_[peer].file(), EPOLLIN, peer);
+    }
+  }
+
+  std::int64_t send(int peer, std::span<const iovec> pieces) override {
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(pieces.data());
+    message.msg_iovlen = pieces.size();
+    while (true) {
+      const ssize_t bytes = sendmsg(sockets_[peer].file(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (bytes >= 0) {
+        set_full(peer, false);
+        return bytes;
+      }
+      if (errno == EINTR) continue;
+      if (errno == EAGAIN) {
+        set_full(peer, true);
+        return 0;
+      }
+      return ended(peer, std::strerror(errno));
+    }
+  }
+
+  std::int64_t receive(int peer, std::span<const iovec> pieces) override {
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(pieces.data());
+    message.msg_iovlen = pieces.size();
+    while (true) {
+      const ssize_t bytes = recvmsg(sockets_[peer].file(), &message, MSG_DONTWAIT);
+      if (bytes > 0) return bytes;
+      if (bytes == 0) return ended(peer, "its process has ended");
+      if (errno == EINTR) continue;
+      if (errno == EAGAIN) return 0;
+      return ended(peer, std::strerror(errno));
+    }
+  }
+
+  bool is_delivered(int peer) override {
+    int bytes = 0;
+    return ioctl(sockets_[peer].file(), SIOCOUTQ, &bytes) != 0 || bytes == 0;
+  }
+
+  std::string why(int peer) override { return why_[peer]; }
+
+  void close(int peer) override { sockets_[peer].close(); }
+
+  void wait(std::chrono::milliseconds limit, std::vector<int>& readable) override {
+    std::array<epoll_event, 64> events;
+    const int count = epoll_wait(poll_.file(), events.data(), static_cast<int>(events.size()),
+                                 static_cast<int>(limit.count()));
+    for (int i = 0; i < count; ++i) {
+      const epoll_event& event = events[i];
+      if (event.data.u64 == kKick) {
+        std::uint64_t kicks = 0;
+        [[maybe_unused]] const ssize_t bytes = read(kick_.file(), &kicks, sizeof kicks);
+      } else if ((event.events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0) {
+        readable.push_back(static_cast<int>(event.data.u64));
+      }
+    }
+  }
+
+  void kick() override {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t bytes = write(kick_.file(), &one, sizeof one);
+  }
+
+ private:
+  void watch(int operation, int file, std::uint32_t events, std::uint64_t data) {
+    epoll_event event{};
+    event.events = events;
+    event.data.u64 = data;
+    epoll_ctl(poll_.file(), operation, file, &event);
+  }
+
+  void set_full(int peer, bool full) {
+    if (full_[peer] == full) return;
+    full_[peer] = full;
+    const std::uint32_t events = full ? EPOLLIN | EPOLLOUT : EPOLLIN;
+    watch(EPOLL_CTL_MOD, sockets_[peer].file(), events, peer);
+  }
+
+  std::int64_t ended(int peer, const std::string& why) {
+    why_[peer] = cat("its connection ended: ", why);
+    return -1;
+  }
+
+  std::vector<Socket> sockets_;
+  std::vector<bool> full_;  // watched for room
+  std::vector<std::string> why_;
+  Socket poll_;
+  Socket kick_;
+};
+
+}  // namespace
+
+std::unique_ptr<Streams> make_tcp_streams(std::vector<Socket> sockets) {
+  return std::make_unique<TcpStreams>(std::move(sockets));
+}
+
+}  // namespace tandem::host

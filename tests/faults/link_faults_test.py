@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The same faults where ranks share no memory: forked ones and ranks started one by one.
+
+Usage: link_faults_test.py TANDEM [unittest arguments]
+"""
+
+import os
+import random
+import signal
+import socket
+import sys
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+import runs  # noqa: E402
+from runs import (LONG_RUN, OPERATORS, SHORT_RUN, TIMEOUT_MS, FaultCase, free_port,  # noqa: E402
+                  start, start_member, start_members, wait_for_ranks)
+
+TCP = ["--transport", "tcp"]
+# Without -R: the count of ranks that were started.
+LONG = [word for word in LONG_RUN if word not in ("-R", "4")]
+SHORT = [word for word in SHORT_RUN if word not in ("-R", "4")]
+PATIENT = [*SHORT[:-1], "10000"]
+IN_TIME_S = TIMEOUT_MS / 1000 + 2
+RANDOM = random.Random(int(os.environ.get("TANDEM_SEED", time.time_ns())))
+TIMES = 3
+
+
+def a_moment():
+    time.sleep(0.2 + 0.3 * RANDOM.random())
+
+
+class LinkFaults(FaultCase):
+    def end_survivors(self, members, victim, text):
+        """All but one have exit code 3, in time, and a report that names it."""
+        begin = time.monotonic()
+        for rank, process in enumerate(members):
+            if rank == victim:
+                continue
+            said = self.finish(process, 3, limit_s=IN_TIME_S)
+            self.assertIn(f"rank {victim}", said)
+            self.assertIn(text, said)
+        self.assertLess(time.monotonic() - begin, IN_TIME_S)
+
+    def test_a_killed_rank_is_named_and_everybody_ends(self):
+        for operator in OPERATORS:
+            process = start(["run", operator, *SHORT_RUN[2:], *TCP], fault="kill:rank=2,launch=0")
+            text = self.finish(process, 3, limit_s=IN_TIME_S)
+            self.assertIn("rank 2", text)
+            self.assertIn("signal 9", text)
+
+    def test_a_stopped_rank_is_reported_within_the_deadline(self):
+        for operator in OPERATORS:
+            process = start(["run", operator, *SHORT_RUN[2:], *TCP], fault="stop:rank=1,launch=0")
+            text = self.finish(process, 3, limit_s=IN_TIME_S + 2)  # the launcher kills what is left
+            self.assertIn("rank 1", text)
+            self.assertIn("is stopped", text)
+
+    def test_a_member_killed_at_any_time_is_named_by_all(self):
+        for _ in range(TIMES):
+            members = start_members(LONG, 3, free_port())
+            victim = RANDOM.randrange(3)
+            a_moment()
+            members[victim].kill()
+            self.end_survivors(members, victim, "is lost: its connection ended")
+            members[victim].communicate()
+
+    def test_a_member_stopped_at_any_time_is_named_by_all(self):
+        for _ in range(TIMES):
+            members = start_members(LONG, 3, free_port())
+            victim = RANDOM.randrange(3)
+            a_moment()
+            os.kill(members[victim].pid, signal.SIGSTOP)
+            try:
+                self.end_survivors(members, victim, "is stopped")
+            finally:
+                members[victim].kill()
+                members[victim].communicate()
+
+    def test_nobody_survives_and_the_next_job_starts_at_once(self):
+        port = free_port()
+        for _ in range(TIMES):
+            members = start_members(LONG, 3, port)
+            a_moment()
+            for process in members:
+                process.kill()
+            for process in members:
+                process.communicate()
+            for process in start_members(SHORT, 3, port):
+                self.finish(process, 0)
+
+    def test_an_interrupted_member_ends_all(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+            members = start_members(LONG, 3, free_port())
+            a_moment()
+            members[0].send_signal(number)
+            self.end_survivors(members, 0, "is lost")
+            members[0].communicate()
+            self.assertEqual(members[0].returncode, -number)
+
+    def test_an_interrupted_launcher_ends_its_ranks(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+            process = start([*LONG_RUN, *TCP])
+            wait_for_ranks(process, 4)
+            a_moment()
+            process.send_signal(number)
+            self.finish(process, 128 + number, limit_s=5)
+
+    def test_a_late_member_is_waited_for(self):
+        port = free_port()
+        members = [start_member(PATIENT, rank, 3, port) for rank in (1, 2)]
+        time.sleep(3)
+        members.append(start_member(PATIENT, 0, 3, port))
+        for process in members:
+            self.finish(process, 0)
+
+    def test_a_member_that_never_comes_is_named_by_all(self):
+        for absent in (1, 2, 0):
+            port = free_port()
+            members = [None if rank == absent else start_member(SHORT, rank, 3, port)
+                       for rank in range(3)]
+            self.end_survivors(members, absent, "never came")
+
+    def test_strangers_do_no_harm(self):
+        port = free_port()
+        first = start_member(PATIENT, 0, 3, port)
+        strangers = []
+        deadline = time.monotonic() + 10
+        while len(strangers) < 4 and time.monotonic() < deadline:
+            try:
+                strangers.append(socket.create_connection(("127.0.0.1", port), timeout=1))
+            except ConnectionRefusedError:
+                time.sleep(0.02)
+        strangers[0].close()  # a port scan
+        strangers[1].sendall(b"GET / HTTP/1.1\r\n\r\n")
+        strangers[2].sendall(b"TANDEM\x01\n\xff\xff\xff\xff")  # a length that cannot be; [3] is mute
+        other_job = start_member([*SHORT, "--job", "another"], 1, 3, port)
+        text = self.finish(other_job, 3)
+        self.assertIn("is rank 0 of the same job (id 'another')", text)
+        for process in [first, *(start_member(SHORT, rank, 3, port) for rank in (1, 2))]:
+            self.finish(process, 0)
+        for stranger in strangers:
+            stranger.close()
+
+    def test_ranks_that_disagree_are_refused_on_all(self):
+        port = free_port()
+        members = [start_member(SHORT, 0, 2, port), start_member(SHORT, 1, 3, port)]
+        for process in members:
+            self.assertIn("was started for 3 ranks, rank 0 for 2", self.finish(process, 2))
+        port = free_port()
+        members = [start_member(SHORT, rank, 3, port) for rank in (0, 1, 1)]
+        for process in members:
+            self.assertIn("came after another rank 1", self.finish(process, 2))
+
+    def test_two_jobs_at_once_do_not_hear_each_other(self):
+        for _ in range(TIMES):
+            jobs = [start_members(SHORT, 3, free_port()), start_members(SHORT, 3, free_port())]
+            for process in jobs[0] + jobs[1]:
+                self.finish(process, 0)
+
+
+if __name__ == "__main__":
+    runs.TANDEM = os.path.realpath(sys.argv.pop(1))
+    unittest.main()

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Operators over several hosts, each of them a network namespace of this machine.
+
+Usage: hosts_test.py TANDEM [unittest arguments]
+"""
+
+import os
+import random
+import subprocess
+import sys
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+from namespaces import Hosts, NotPermitted  # noqa: E402
+
+TANDEM = ""
+TRANSPORTS = ("tcp",)
+TIMEOUT_MS = 1000
+IN_TIME_S = TIMEOUT_MS / 1000 + 2
+RANDOM = random.Random(int(os.environ.get("TANDEM_SEED", time.time_ns())))
+LONG_RUN = ("all-gather-matmul", "-m", "64", "-n", "256", "-k", "512", "--repeat", "20000",
+            "--timeout-ms", str(TIMEOUT_MS))
+
+
+class OnHosts(unittest.TestCase):
+    def make(self, count, rate=None):
+        hosts = Hosts(count, rate)
+        try:
+            hosts.__enter__()
+        except NotPermitted as error:
+            self.skipTest(f"no hosts can be made here: {error}")
+        self.addCleanup(hosts.__exit__)
+        return hosts
+
+    def start(self, hosts, places, *words):
+        """places[rank] is its host."""
+        command = [TANDEM, "run", *words]
+        return [hosts.start_rank(host, rank, len(places), command, text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                for rank, host in enumerate(places)]
+
+    def expect_pass(self, hosts, places, *words):
+        ranks = self.start(hosts, places, *words)
+        said = [process.communicate(timeout=60) for process in ranks]
+        for process, (out, err) in zip(ranks, said):
+            self.assertEqual(process.returncode, 0, out + err)
+        self.assertIn("PASS 4/4", said[0][0])
+
+    def test_all_operators_over_two_hosts(self):
+        hosts = self.make(2)
+        for transport in TRANSPORTS:
+            self.expect_pass(hosts, [0, 1], "all", "--transport", transport)
+
+    def test_all_operators_over_four_hosts(self):
+        hosts = self.make(4)
+        for transport in TRANSPORTS:
+            self.expect_pass(hosts, [0, 1, 2, 3], "all", "--transport", transport, "--tiles", "7")
+
+    def test_two_ranks_on_each_of_two_hosts(self):
+        hosts = self.make(2)
+        for transport in TRANSPORTS:
+            self.expect_pass(hosts, [0, 0, 1, 1], "all", "--transport", transport)
+
+    def test_a_slow_link_changes_no_bit(self):
+        hosts = self.make(2, "100mbit")
+        for transport in TRANSPORTS:
+            self.expect_pass(hosts, [0, 1], "all", "--transport", transport, "--repeat", "2")
+
+    def test_a_link_that_goes_down_is_reported_by_both_sides(self):
+        hosts = self.make(2)
+        for transport in TRANSPORTS:
+            for _ in range(3):
+                ranks = self.start(hosts, [0, 1], *LONG_RUN, "--transport", transport)
+                time.sleep(0.4 + 0.3 * RANDOM.random())
+                hosts.set_link(1, "down")
+                begin = time.monotonic()
+                for rank, process in enumerate(ranks):
+                    out, err = process.communicate(timeout=20)
+                    self.assertEqual(process.returncode, 3, out + err)
+                    self.assertIn(f"rank {1 - rank}", err)
+                    self.assertRegex(err, "silent for|nothing was heard|connection ended")
+                self.assertLess(time.monotonic() - begin, IN_TIME_S)
+                hosts.set_link(1, "up")
+
+
+if __name__ == "__main__":
+    TANDEM = os.path.realpath(sys.argv.pop(1))
+    unittest.main()
