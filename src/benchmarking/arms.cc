@@ -52,7 +52,10 @@ BenchArms::BenchArms(World& world, const BenchSetup& setup, SpinBarrier& barrier
       std::max(setup.plan.window_bytes, setup.serial_plan.window_bytes));
   make_sites();
   if (!setup.has(BenchArm::baseline)) return;
-  if (sgemm_libraries(world.workers()).empty()) return;
+  // The baseline writes into its peers' memory, as a collective on one host does.
+  if (sgemm_libraries(world.workers()).empty() ||
+      std::ranges::count(windows_.addresses, nullptr) > 0)
+    return;
   baseline_ = std::make_unique<Baseline>(world, setup.plan, a_.view(), b.view(),
                                          bias_.empty() ? nullptr : bias_.data(), barrier);
 }
@@ -64,8 +67,7 @@ BenchArms::~BenchArms() {
 
 std::unique_ptr<host::LaunchSite> BenchArms::make_site(Launch launch) {
   World::Impl& world = world_.impl();
-  return std::make_unique<host::LaunchSite>(*world.rank, *world.pool, std::move(launch),
-                                            windows_.addresses);
+  return std::make_unique<host::LaunchSite>(*world.rank, *world.pool, std::move(launch), windows_);
 }
 
 void BenchArms::make_sites() {

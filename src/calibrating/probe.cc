@@ -86,7 +86,7 @@ double ProbeRank::run(const Kernel& kernel) { return run_often(kernel, 1)[0]; }
 
 Samples ProbeRank::run_often(const Kernel& kernel, int times) {
   World::Impl& world = world_.impl();
-  host::LaunchSite site(*world.rank, *world.pool, launch_of(kernel), windows_.addresses);
+  host::LaunchSite site(*world.rank, *world.pool, launch_of(kernel), windows_);
   Samples samples;
   for (int i = 0; i < times; ++i) {
     world_.barrier();

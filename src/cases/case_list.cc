@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tandem/case_list.h"
-
 #include <algorithm>
 #include <charconv>
 
 #include "base/strings.h"
 #include "report/csv.h"
+#include "tandem/case.h"
 #include "tandem/error.h"
 
 namespace tandem {

@@ -5,7 +5,6 @@
 
 #include <mutex>
 
-#include "tandem/case_list.h"
 #include "tandem/results.h"
 
 namespace tandem {

@@ -10,7 +10,7 @@
 #include "cli/output.h"
 #include "cli/request.h"
 #include "tandem/benchmarking.h"
-#include "tandem/case_list.h"
+#include "tandem/case.h"
 #include "tandem/error.h"
 #include "tandem/results.h"
 

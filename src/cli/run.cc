@@ -9,7 +9,7 @@
 #include "cli/membership.h"
 #include "cli/output.h"
 #include "cli/request.h"
-#include "tandem/case_list.h"
+#include "tandem/case.h"
 #include "tandem/error.h"
 #include "tandem/results.h"
 

@@ -10,6 +10,8 @@
 #include "base/check.h"
 #include "base/strings.h"
 #include "host/link/link.h"
+#include "host/process_state.h"
+#include "host/transport/own_windows.h"
 #include "tandem/error.h"
 
 namespace tandem::host {
@@ -18,19 +20,6 @@ namespace {
 constexpr auto kSlice = std::chrono::milliseconds(100);
 // Twice the time between two heartbeats.
 constexpr auto kQuiet = std::chrono::milliseconds(1000);
-
-// The state letter of a process in /proc: 'T' stopped, 'Z' ended but not reaped, 0 gone.
-char process_state(int pid) {
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
-  FILE* file = std::fopen(path, "re");
-  if (file == nullptr) return 0;
-  char line[512] = {};
-  const std::size_t bytes = std::fread(line, 1, sizeof line - 1, file);
-  std::fclose(file);
-  const char* end = static_cast<const char*>(memrchr(line, ')', bytes));
-  return end != nullptr && end[1] == ' ' ? end[2] : 0;
-}
 
 void write_text(char (&place)[kTextBytes], const std::string& text) {
   const std::size_t bytes = std::min(text.size(), kTextBytes - 1);
@@ -125,7 +114,27 @@ std::vector<std::string> HostRank::exchange(std::string_view purpose, const std:
   return texts;
 }
 
+// Windows that fit one by one may not fit together: ranks of one host draw on one memory.
+void HostRank::check_memory(std::int64_t bytes) {
+  const auto texts = exchange("window sizes", cat(bytes, " ", available_bytes()));
+  if (link_ != nullptr) return;  // hosts of their own, each rank looks at its own memory
+  std::int64_t needed = 0;
+  std::int64_t available = INT64_MAX;
+  for (const std::string& text : texts) {
+    std::int64_t need = 0;
+    std::int64_t seen = 0;
+    std::sscanf(text.c_str(), "%ld %ld", &need, &seen);
+    needed = need > INT64_MAX - needed ? INT64_MAX : needed + need;
+    available = std::min(available, seen);
+  }
+  if (needed <= available) return;
+  throw Error(ErrorKind::environment,
+              cat("windows: the ", ranks(), " ranks need ", needed, " bytes together, ", available,
+                  " are available; free memory, use fewer ranks or a smaller shape"));
+}
+
 Windows HostRank::allocate_windows(std::int64_t bytes) {
+  check_memory(bytes);
   WindowRange own;
   std::string error;
   try {
@@ -215,7 +224,6 @@ std::string HostRank::state_of(int peer) {
   const int pid = other.pid.load();
   const bool visible = link_ == nullptr || link_->shares_processes_with(peer);
   const char process = visible && pid != getpid() ? process_state(pid) : 'R';
-  const bool is_stopped = process == 'T' || process == 't';
   switch (other.state.load()) {
     case RankState::absent:
       break;
@@ -226,10 +234,10 @@ std::string HostRank::state_of(int peer) {
     case RankState::dead: {
       if (link_ == nullptr) return "is dead";
       const std::string why(other.report, other.report_bytes.load());
-      return cat(is_stopped ? "is stopped: " : "is lost: ", why);
+      return cat(is_stopped(process) ? "is stopped: " : "is lost: ", why);
     }
     case RankState::running:
-      if (is_stopped) return "is stopped";
+      if (is_stopped(process)) return "is stopped";
       if (process == 'Z' || process == 0) return "is dead";
       if (link_ != nullptr && peer != rank_ && link_->silence(peer) >= kQuiet) {
         return cat("has been silent for ", link_->silence(peer).count(), " ms");

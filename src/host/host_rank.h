@@ -71,6 +71,7 @@ class HostRank {
                    std::int64_t bytes);
 
  private:
+  void check_memory(std::int64_t bytes);
   void await_flush(int peer);
   std::string state_of(int peer);
   void report_missing(std::string_view purpose, std::uint64_t meeting);

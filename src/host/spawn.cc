@@ -17,6 +17,7 @@
 
 #include "base/strings.h"
 #include "host/host_rank.h"
+#include "host/process_state.h"
 #include "host/rank_main.h"
 #include "tandem/error.h"
 
@@ -83,6 +84,7 @@ struct Child {
   std::string buffer;
   bool reaped = false;
   bool told = false;  // a result or an error frame came
+  bool was_stopped = false;
 };
 
 // Notes SIGINT and SIGTERM for its lifetime, then gives the caller's handlers back.
@@ -238,13 +240,17 @@ class Launcher {
     // It ended without a word: killed, or aborted by a failed check.
     RankOutcome& outcome = outcomes_[rank];
     outcome.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : 134;
+    if (child.was_stopped && outcome.message.empty()) {
+      outcome.message = cat("rank ", rank, " (pid ", child.pid,
+                            ") was stopped and has been killed with its world");
+    }
     if (outcome.message.empty()) {
       outcome.message = WIFSIGNALED(status)
                             ? cat("rank ", rank, " (pid ", child.pid, ") was ended by signal ",
                                   WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")")
                             : cat("rank ", rank, " (pid ", child.pid, ") ended without a result");
     }
-    outcome.secondary = killed_;
+    outcome.secondary = killed_ && !child.was_stopped;
     transport_.control().ranks[rank].pid.store(child.pid);
     break_world(transport_.control(), transport_.ranks(), rank, RankState::dead, outcome.message);
     mark_failed();
@@ -259,7 +265,11 @@ class Launcher {
   void kill_all() {
     killed_ = true;
     for (int rank = 0; rank < static_cast<int>(children_.size()); ++rank) {
-      if (!children_[rank].reaped && children_[rank].pid > 0) kill(children_[rank].pid, SIGKILL);
+      Child& child = children_[rank];
+      if (child.reaped || child.pid <= 0) continue;
+      // Whoever is stopped is what the others waited for.
+      child.was_stopped = is_stopped(process_state(child.pid));
+      kill(child.pid, SIGKILL);
     }
     for (int rank = 0; rank < static_cast<int>(children_.size()); ++rank) {
       reap(rank, 0);

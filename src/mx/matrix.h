@@ -10,8 +10,8 @@
 
 namespace tandem {
 
-inline constexpr std::int64_t kGroup = 32;       // elements along K that share a scale
-inline constexpr std::int64_t kScaleUnit = 64;   // scales are stored in pairs
+inline constexpr std::int64_t kGroup = 32;      // elements along K that share a scale
+inline constexpr std::int64_t kScaleUnit = 64;  // scales are stored in pairs
 
 // Scale bytes of a row of k elements: 2·ceil(k/64). The pad byte of an odd count is never read.
 constexpr std::int64_t scale_row_bytes(std::int64_t k) { return 2 * ceil_div(k, kScaleUnit); }

@@ -10,8 +10,8 @@ namespace tandem {
 
 // Adds the product of one K segment onto FP32 accumulators, element by element, in `order`:
 // accumulators[i·pitch + j] += Σ_k a(i, k) · b(j, k), for (a.rows, k) · (b.rows, k)ᵀ. a.k = b.k.
-void accumulate_reference(const MxMatrix& a, const MxMatrix& b, SumOrder order,
-                          float* accumulators, std::int64_t pitch);
+void accumulate_reference(const MxMatrix& a, const MxMatrix& b, SumOrder order, float* accumulators,
+                          std::int64_t pitch);
 
 // The same product in FP64 (each term exact), and the sum of magnitudes Σ_k |a·b| that the error
 // bound of docs/numerics.md section 9 needs. Both are added onto what is there.

@@ -49,7 +49,8 @@ class Faults(FaultCase):
         time.sleep(0.3)
         os.kill(victim, signal.SIGSTOP)
         text = self.finish(process, 3, limit_s=TIMEOUT_MS / 1000 + 4)
-        self.assertIn("rank 3", text)
+        self.assertIn(f"rank 3 (pid {victim}) was stopped", text)
+        self.assertNotRegex(text, r"rank [0-9, ]*3[0-9, ]* stopped because")
 
     def test_a_late_rank_is_waited_for(self):
         self.finish(start(SHORT_RUN, fault="late:rank=1,ms=500"), 0)
@@ -70,6 +71,19 @@ class Faults(FaultCase):
         wait_for_ranks(process, 4)
         process.kill()
         process.communicate()
+
+    def test_windows_that_fit_one_by_one_but_not_together_are_refused(self):
+        available = 0
+        for line in open("/proc/meminfo", encoding="ascii"):
+            if line.startswith("MemAvailable:"):
+                available = int(line.split()[1]) * 1024
+        # A window holds 4 · m · k bytes and takes 0.4 of the memory; four of them don't fit.
+        k = 65536
+        m = int(0.4 * available) // (4 * k)
+        process = start(["run", "all-gather-matmul", "-R", "4", "-m", str(m), "-n", "1", "-k", str(k)])
+        text = self.finish(process, 5)
+        self.assertRegex(text, r"the 4 ranks need \d+ bytes together, \d+ are available")
+        self.assertIn("use fewer ranks or a smaller shape", text)
 
     def test_the_next_job_starts_at_once(self):
         self.finish(start(SHORT_RUN, fault="kill:rank=0,launch=0"), 3)

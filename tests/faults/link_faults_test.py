@@ -135,7 +135,8 @@ class LinkFaults(FaultCase):
                 time.sleep(0.02)
         strangers[0].close()  # a port scan
         strangers[1].sendall(b"GET / HTTP/1.1\r\n\r\n")
-        strangers[2].sendall(b"TANDEM\x01\n\xff\xff\xff\xff")  # a length that cannot be; [3] is mute
+        # A length that cannot be; [3] is mute.
+        strangers[2].sendall(b"TANDEM\x01\n\xff\xff\xff\xff")
         other_job = start_member([*SHORT, "--job", "another"], 1, 3, port)
         text = self.finish(other_job, 3)
         self.assertIn("is rank 0 of the same job (id 'another')", text)
