@@ -108,6 +108,7 @@ struct CheckReport {
   std::string reproduce;  // the command that shows them again
   std::string smallest;   // the command of the smallest case found that still shows the first one
   std::vector<std::string> notes;  // why the plan is wrong by design, if it is
+  std::vector<std::string> lints;  // "PERF-ROWWISE: …": legal, and slow, inexact or suspicious
 };
 
 // What a long check is doing, for people.

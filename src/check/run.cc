@@ -2,7 +2,7 @@
 #include "check/run.h"
 
 #include "check/layout.h"
-#include "check/wait_graph.h"
+#include "check/waits/wait_graph.h"
 
 namespace tandem::check {
 

@@ -38,6 +38,7 @@ std::string verdict_line(const CheckReport& report) {
 std::string check_text(const CheckReport& report) {
   std::string text;
   for (const std::string& note : report.notes) text += cat("note: ", note, "\n");
+  for (const std::string& lint : report.lints) text += cat("lint: ", lint, "\n");
   for (const CheckFinding& finding : report.findings) {
     text += finding.text + "\n";
     if (const auto* help = check::find_help(finding.code)) text += cat("  fix: ", help->fix, "\n");
@@ -80,6 +81,7 @@ std::string check_json(const CheckOptions& options, const CheckReport& report) {
                           {"findings", findings},
                           {"doubts", report.doubts},
                           {"notes", report.notes},
+                          {"lints", report.lints},
                           {"schedule", report.token},
                           {"reproduce", report.reproduce},
                           {"smallest", report.smallest},

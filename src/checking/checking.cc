@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/strings.h"
 #include "check/explorer.h"
+#include "check/lints.h"
 #include "check/schedules.h"
 #include "check/shrink.h"
 #include "checking/check_case.h"
@@ -59,9 +60,10 @@ bool shows(const RunReport& report, const std::string& signature) {
   });
 }
 
-RunReport run_spec(CheckCase& made, const ScheduleSpec& spec) {
+RunReport run_spec(CheckCase& made, const ScheduleSpec& spec,
+                   const std::vector<sim::Observer*>& more = {}) {
   const auto schedule = check::make_schedule(spec);
-  return made.run(schedule.get(), check::HappensBefore::Hash::off, {});
+  return made.run(schedule.get(), check::HappensBefore::Hash::off, more);
 }
 
 // One check from its options to its report.
@@ -76,8 +78,14 @@ class Check {
     CheckCase made(options_);
     describe(made.plan());
     say("running");
-    const check::Exploration found = options_.replay.empty() ? explore(made) : replay(made);
+    check::UnheardWords unheard;
+    const check::Exploration found =
+        options_.replay.empty() ? explore(made, unheard) : replay(made, unheard);
     keep(made, found);
+    // A run that got stuck has not come to its waits.
+    if (found.report.finished) {
+      for (const std::string& lint : unheard.lints()) out_.lints.push_back(lint);
+    }
     if (!found.report.clean()) {
       confirm(made, found);
       if (options_.shrink == CheckShrink::on) shrink(found);
@@ -97,25 +105,27 @@ class Check {
     out_.rounds = plan.rounds();
     out_.blocks = plan.blocks;
     out_.notes = plan.unsound;
+    out_.lints = check::lints_of_plan(plan);
   }
 
-  check::Exploration explore(CheckCase& made) const {
+  check::Exploration explore(CheckCase& made, check::UnheardWords& unheard) const {
     const check::ExploreOptions options{.strategy = strategy_of(options_.strategy),
                                         .schedules = options_.schedules,
                                         .seed = options_.seed};
     int runs = 0;
     return check::explore(made.program(), options,
-                          [&](sim::Schedule* schedule, const std::vector<sim::Observer*>& more) {
+                          [&](sim::Schedule* schedule, std::vector<sim::Observer*> more) {
                             if (runs > 0) say(cat("schedule ", runs));
                             ++runs;
+                            more.push_back(&unheard);
                             return made.run(schedule, options.hash, more);
                           });
   }
 
-  check::Exploration replay(CheckCase& made) const {
+  check::Exploration replay(CheckCase& made, check::UnheardWords& unheard) const {
     check::Exploration once;
     once.spec = check::parse_token(options_.replay);
-    once.report = run_spec(made, once.spec);
+    once.report = run_spec(made, once.spec, {&unheard});
     once.schedules = 1;
     once.steps = once.report.steps;
     once.ops = once.report.ops;

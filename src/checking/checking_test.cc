@@ -84,6 +84,21 @@ TEST(Check, TheAcceleratorsPlansAreSoundWithEveryTail) {
   EXPECT_GE(ran, 8) << "the planner refused too many of them";
 }
 
+TEST(Check, RowsLongerThanTheUnifiedBufferAreSoundInBothForms) {
+  std::set<std::uint64_t> operations;
+  for (StridedCopy strided : {StridedCopy::rows32, StridedCopy::single}) {
+    CheckOptions options = device_case(OperatorKind::matmul_reduce_scatter, 2, 32, {});
+    options.problem.m = 64;
+    options.problem.n = 16'384;
+    options.problem.strided = strided;
+    options.launches = 1;
+    const CheckReport report = run_check(options);
+    EXPECT_EQ(report.verdict, CheckVerdict::sound) << check_text(report);
+    operations.insert(report.ops);
+  }
+  EXPECT_EQ(operations.size(), 2u) << "rows are copied together in one form, alone in the other";
+}
+
 TEST(Check, QueuesOfOneOperationAreSound) {
   for (OperatorKind op : kOperatorKinds) {
     CheckOptions options = small_case(op, 3, 5);
@@ -240,6 +255,24 @@ TEST(Check, ErrorsOfTheOriginalDesignAreFoundByTheirVariantsAndGoneWithoutThem) 
     options.data = CheckData::values;
     EXPECT_EQ(alarm_of(options), "") << error.name;
   }
+}
+
+TEST(Check, SoundOperatorsHaveNoLintsAndSlowFormsHave) {
+  for (OperatorKind op : kOperatorKinds) {
+    for (int ranks : {1, 2, 4}) {
+      CheckOptions options = small_case(op, ranks, 3);
+      options.problem.blocks = 6;
+      EXPECT_EQ(run_check(options).lints, std::vector<std::string>{}) << to_string(op);
+    }
+  }
+  CheckOptions options = small_case(OperatorKind::matmul_reduce_scatter, 2, 1);
+  options.problem.blocks = 2;
+  options.variant = "reduction-by-rows";
+  const CheckReport report = run_check(options);
+  EXPECT_EQ(report.verdict, CheckVerdict::sound);
+  ASSERT_EQ(report.lints.size(), 2u);
+  EXPECT_NE(check_text(report).find("lint: PERF-SINGLE-CORE: 1 of 2"), std::string::npos);
+  EXPECT_NE(check_text(report).find("lint: PERF-ROWWISE: "), std::string::npos);
 }
 
 TEST(Check, WhatNoProblemCanHaveIsRefusedAtOnce) {

@@ -59,6 +59,10 @@ TEST(HostPlan, SeparateRolesNeedTwoBlocks) {
   const auto reasons = reasons_against(problem, load_device("host"));
   ASSERT_EQ(reasons.size(), 1u);
   EXPECT_NE(reasons[0].find("none reduces; use --cores shared"), std::string::npos) << reasons[0];
+  Device lenient = load_device("host");
+  lenient.rules.reduce_core_needed = false;
+  EXPECT_TRUE(reasons_against(problem, lenient).empty());
+  EXPECT_EQ(make_plan(problem, lenient).reduction.cores, 1);
   problem.cores = CoreMapping::shared;
   EXPECT_TRUE(reasons_against(problem, load_device("host")).empty());
   problem.cores = CoreMapping::separate;
@@ -141,6 +145,44 @@ TEST(UnifiedBuffer, HoldsAsManyElementsAsTheBudgetAllows) {
       EXPECT_EQ(reduction.batch_rows, std::max<std::int64_t>(1, elements / n));
       EXPECT_LE(reduction.ub_bytes, device.memory.ub_bytes);
     }
+  }
+}
+
+// Passes over a core's share of the longest round.
+std::int64_t passes_of(const ReductionPlan& reduction, std::int64_t rows) {
+  const std::int64_t share = ceil_div(rows, std::int64_t{reduction.cores});
+  return ceil_div(share, reduction.batch_rows) * reduction.segments;
+}
+
+TEST(UnifiedBuffer, LongRowsAreCutSoThatPassesAreFew) {
+  Device device = load_device("ascend950pr");
+  for (std::int64_t n : {16384, 20480, 28032, 40960}) {
+    Problem problem = problem_of(matmul_reduce_scatter, 2, {2048, n, 128});
+    problem.tile_rows = 512;
+    problem.reduction = ReductionForm::rows;
+    const std::int64_t elements = make_plan(problem, device).reduction.segment_columns;
+    ASSERT_LT(elements, n);
+    problem.reduction = ReductionForm::batched;
+    for (const int blocks : {4, 26}) {
+      problem.blocks = blocks;
+      const ReductionPlan reduction = make_plan(problem, device).reduction;
+      EXPECT_LE(reduction.batch_rows, device.memory.strided_rows_max);
+      EXPECT_LE(reduction.batch_rows * reduction.segment_columns, elements);
+      EXPECT_EQ(reduction.segments, ceil_div(n, reduction.segment_columns));
+      const std::int64_t by_rows =
+          ceil_div(512, std::int64_t{reduction.cores}) * ceil_div(n, elements);
+      EXPECT_LE(passes_of(reduction, 512), by_rows);
+      if (n == 16384) {  // 14016 and 2368 columns: most of the second pass would be empty
+        EXPECT_LT(3 * passes_of(reduction, 512), 2 * by_rows);
+        EXPECT_GT(reduction.batch_rows, 1);
+      }
+      problem.strided = StridedCopy::single;
+      EXPECT_EQ(make_plan(problem, device).reduction.segment_columns, reduction.segment_columns);
+      problem.strided = StridedCopy::rows32;
+    }
+    device.memory.strided_rows_max = 0;  // rows are copied one by one anyway
+    EXPECT_EQ(make_plan(problem, device).reduction.segment_columns, elements);
+    device.memory.strided_rows_max = 32;
   }
 }
 

@@ -48,7 +48,8 @@ void make_blocks(PlanBuilder& builder, CommBlocks comm_blocks) {
                        " blocks that the product uses: nobody would serve some peers"),
                    "use fewer ranks or a larger product");
   }
-  if (separate_roles(plan) && plan.blocks - plan.jobs < 1) {
+  // A device that does not need it lets block 0 reduce beside its job.
+  if (separate_roles(plan) && rules.reduce_core_needed && plan.blocks - plan.jobs < 1) {
     builder.refuse(cat(plan.blocks, " blocks, ", plan.jobs, " of them communicate: none reduces"),
                    "use --cores shared, more blocks or fewer ranks");
   }

@@ -55,6 +55,47 @@ UbBuffer& place(ReductionPlan& reduction, std::string_view name, std::int64_t by
   return reduction.map.back();
 }
 
+// Columns of a pass over rows that are longer than the unified buffer, where a device moves at most
+// `limit` rows in a strided copy: as many rows at once as make the fewest passes, since each pass
+// synchronises. Passes of few rows come first: their copies are longer.
+std::int64_t columns_of_long_rows(std::int64_t n, std::int64_t elements, std::int64_t share,
+                                  std::int64_t limit) {
+  std::int64_t best = elements;
+  std::int64_t fewest = share * ceil_div(n, elements);
+  for (std::int64_t batch = 2; batch <= std::min(share, limit); ++batch) {
+    const std::int64_t columns = round_down(elements / batch, 16);
+    if (columns == 0) break;
+    const std::int64_t passes = ceil_div(share, batch) * ceil_div(n, columns);
+    if (passes >= fewest) continue;
+    fewest = passes;
+    best = columns;
+  }
+  return best;
+}
+
+// Rows and columns of one pass of the reduction, which holds so many elements.
+void choose_segments(Plan& plan, std::int64_t elements) {
+  ReductionPlan& reduction = plan.reduction;
+  const Problem& problem = plan.problem;
+  const bool by_rows = problem.reduction == ReductionForm::rows || problem.ub == UbManagement::pipe;
+  std::int64_t rows = 1;
+  for (const Slice& slice : plan.slices) rows = std::max(rows, slice.count);
+  const std::int64_t limit = plan.device.memory.strided_rows_max;
+  std::int64_t columns = std::min(problem.n, elements);
+  if (problem.n > elements && limit > 0 && !by_rows) {
+    const std::int64_t share = ceil_div(rows, std::int64_t{reduction.cores});
+    columns = columns_of_long_rows(problem.n, elements, share, limit);
+  }
+  reduction.segment_columns = std::max<std::int64_t>(1, columns);
+  reduction.segments = ceil_div(problem.n, reduction.segment_columns);
+  reduction.batch_rows = 1;
+  if (by_rows) return;
+  reduction.batch_rows = std::clamp<std::int64_t>(elements / reduction.segment_columns, 1, rows);
+  if (reduction.segments > 1 && limit > 0) {
+    reduction.batch_rows = std::min(reduction.batch_rows, limit);
+  }
+}
+
 }  // namespace
 
 void make_window(PlanBuilder& builder) {
@@ -106,21 +147,10 @@ void make_reduction(PlanBuilder& builder) {
       problem.ub == UbManagement::pipe ? std::int64_t{544} : plan.device.memory.ub_guard_bytes;
   const std::int64_t room = plan.device.memory.ub_bytes - round_up(guard, 64) - 6 * 64;
   const std::int64_t elements = std::max<std::int64_t>(16, round_down(room / element, 16));
-  reduction.segment_columns = std::clamp<std::int64_t>(problem.n, 1, elements);
-  reduction.segments = ceil_div(problem.n, reduction.segment_columns);
-
-  std::int64_t rows = 1;
-  for (const Slice& slice : plan.slices) rows = std::max(rows, slice.count);
-  std::int64_t batch = std::min(rows, elements / reduction.segment_columns);
-  if (reduction.segments > 1 && problem.strided == StridedCopy::rows32) {
-    const int limit = plan.device.memory.strided_rows_max;
-    if (limit > 0) batch = std::min<std::int64_t>(batch, limit);
-  }
-  if (problem.reduction == ReductionForm::rows || problem.ub == UbManagement::pipe) batch = 1;
+  choose_segments(plan, elements);
   if (problem.ub == UbManagement::pipe && problem.reduction == ReductionForm::batched) {
     builder.note("--ub pipe moves one row per step: reduction by rows");
   }
-  reduction.batch_rows = std::max<std::int64_t>(1, batch);
 
   const std::int64_t cells = reduction.batch_rows * reduction.segment_columns;
   place(reduction, problem.ub == UbManagement::pipe ? "guard" : "communication", guard);

@@ -56,7 +56,7 @@ TEST(DeviceJson, HostHasNoHardLimits) {
   EXPECT_TRUE(host.rules.empty_allowed);
   EXPECT_EQ(host.rules.fragments_max, 64);
   EXPECT_FALSE(host.rules.blocks_at_least_ranks);
-  EXPECT_FALSE(host.rules.reduce_core_needed);
+  EXPECT_TRUE(host.rules.reduce_core_needed);
   EXPECT_EQ(host.memory.window_bytes, 0);
   EXPECT_EQ(host.memory.strided_rows_max, 0);
   // One segment of the reduction: 18 bytes a BF16 column.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A deadlock's report names the wait from which all others follow, and stays short.
-#include "check/wait_graph.h"
+#include "check/waits/wait_graph.h"
 
 #include <gtest/gtest.h>
 

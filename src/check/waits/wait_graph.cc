@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/wait_graph.h"
+#include "check/waits/wait_graph.h"
 
 #include "check/waits/wait_report.h"
 
