@@ -146,7 +146,7 @@ void add_run_options(CLI::App& app, Request& request) {
                  "C of all ranks to a .npy file: FP16 for fp16, else FP32 (bf16 is widened)")
       ->type_name("FILE");
   add_integer(app, request, "--repeat", options.repeat, "launches, each of them checked [1]");
-  app.add_option("--transport", request.world.transport, "shm, threads or tcp [shm]")
+  app.add_option("--transport", request.world.transport, "shm, threads, tcp or ucx [shm]")
       ->type_name("NAME");
   add_integer(app, request, "--timeout-ms", request.world.timeout_ms, "of every wait [30000]");
   add_workers_option(app, request);

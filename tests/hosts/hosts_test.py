@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 from namespaces import Hosts, NotPermitted  # noqa: E402
 
 TANDEM = ""
-TRANSPORTS = ("tcp",)
+TRANSPORTS = ["tcp"]  # and ucx, where this build has it
 TIMEOUT_MS = 1000
 IN_TIME_S = TIMEOUT_MS / 1000 + 2
 RANDOM = random.Random(int(os.environ.get("TANDEM_SEED", time.time_ns())))
@@ -87,4 +87,7 @@ class OnHosts(unittest.TestCase):
 
 if __name__ == "__main__":
     TANDEM = os.path.realpath(sys.argv.pop(1))
+    probe = [TANDEM, "run", "all-gather-matmul", "-R", "1", "-m", "1", "-n", "1", "-k", "1"]
+    if subprocess.run([*probe, "--transport", "ucx"], capture_output=True).returncode == 0:
+        TRANSPORTS.append("ucx")
     unittest.main()
