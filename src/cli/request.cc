@@ -142,7 +142,7 @@ void add_input_options(CLI::App& app, Request& request) {
 }
 
 void add_world_options(CLI::App& app, Request& request) {
-  app.add_option("--transport", request.world.transport, "shm, threads or tcp [shm]")
+  app.add_option("--transport", request.world.transport, "shm, threads, tcp or ucx [shm]")
       ->type_name("NAME");
   add_integer(app, request, "--timeout-ms", request.world.timeout_ms, "of every wait [30000]");
   add_workers_option(app, request);

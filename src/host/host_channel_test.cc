@@ -63,7 +63,7 @@ class Channels : public testing::TestWithParam<std::string> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(All, Channels, testing::Values("shm", "threads", "tcp"),
+INSTANTIATE_TEST_SUITE_P(All, Channels, testing::ValuesIn(built_transports()),
                          [](const auto& instance) { return instance.param; });
 
 std::byte local_byte(std::int64_t i) { return static_cast<std::byte>(i * 7 + 1); }

@@ -14,6 +14,8 @@ bool Wait::ready() const {
     case Kind::pause:
     case Kind::turn:
       return true;
+    case Kind::until:
+      return Clock::now() >= until;
     case Kind::flag:
       return *flag > 0;
     case Kind::epoch:

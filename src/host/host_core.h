@@ -24,7 +24,7 @@ struct SyncPoint;
 
 // Why a fibre is suspended.
 struct Wait {
-  enum class Kind { none, pause, turn, flag, epoch, sync, transfer } kind = Kind::none;
+  enum class Kind { none, pause, turn, until, flag, epoch, sync, transfer } kind = Kind::none;
   const int* flag = nullptr;                         // flag: ready when > 0
   const std::atomic<std::uint64_t>* word = nullptr;  // the others: ready when it is `want`
                                                      // or more
@@ -32,6 +32,7 @@ struct Wait {
   int id = 0;              // flag id, peer or job of an epoch, peer of a transfer
   bool from_peer = false;  // an epoch stored by another rank
   Site site;
+  Clock::time_point until{};  // until: ready from then on
   Clock::time_point since{};  // set when a worker first finds it waiting
 
   bool ready() const;
@@ -89,12 +90,14 @@ class HostCube final : public CubeCore {
     Slice columns;
   };
   void pack(const Loaded& loaded);
+  void sleep_for(const Loaded& loaded, double ns_per_product, Site site);
 
   LaunchSite& site_;
   CoreState state_;
   CoreState* partner_ = nullptr;
   std::array<Loaded, 2> slots_;
   std::array<Half, 2> halves_;
+  Clock::time_point asleep_until_{};
 };
 
 class HostVector final : public VectorCore {

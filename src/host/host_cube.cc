@@ -73,9 +73,36 @@ void HostCube::pack(const Loaded& loaded) {
   cache.fragments.assign(loaded.a.begin(), loaded.a.end());
 }
 
+void HostCube::sleep_for(const Loaded& loaded, double ns_per_product, Site site) {
+  double products = 0;
+  for (const Fragment& fragment : loaded.a) {
+    products += static_cast<double>(fragment.data.rows) *
+                static_cast<double>(fragment.data.row_bytes) *
+                static_cast<double>(loaded.b.columns.count);
+  }
+  const auto now = Clock::now();
+  const std::chrono::nanoseconds duration(static_cast<std::int64_t>(products * ns_per_product));
+  // From the end of the last one, if it is near: a wake-up that comes late delays nothing after it.
+  const bool near = now - asleep_until_ < std::chrono::milliseconds(1);
+  asleep_until_ = (near ? asleep_until_ : now) + duration;
+  Wait nap;
+  nap.kind = Wait::Kind::until;
+  nap.until = asleep_until_;
+  nap.site = site;
+  if (!nap.ready()) state_.suspend_until(nap);
+}
+
 void HostCube::matmul(int slot, int half, Accumulate accumulate, Site site) {
   const Loaded& loaded = slots_[slot];
   Half& target = halves_[half];
+  if (const double ns = site_.rank().options().ns_per_product; ns > 0) {
+    target.rows = 0;
+    for (const Fragment& fragment : loaded.a) target.rows += fragment.data.rows;
+    target.columns = loaded.b.columns;
+    target.sums.resize(static_cast<std::size_t>(target.rows * target.columns.count));
+    sleep_for(loaded, ns, site);
+    return;
+  }
   pack(loaded);
   target.rows = site_.row_cache(block()).rows.rows();
   target.columns = loaded.b.columns;

@@ -15,6 +15,9 @@ struct HostOptions {
   bool oversubscribed = false;      // more workers than processors on this host: never spin
   std::int64_t timeout_ms = 30000;  // of every wait
   std::uint64_t epoch_start = 0;    // barrier words start here (tests of wrap-around)
+  // Above 0: cube cores stand for an accelerator. They form no products; each multiply-add takes
+  // so long, and the worker goes on meanwhile. C then means nothing.
+  double ns_per_product = 0;
 };
 
 // The windows of all ranks, as this rank sees them.
@@ -39,6 +42,8 @@ class HostRank {
   int rank() const { return rank_; }
   int ranks() const { return transport_.ranks(); }
   const HostOptions& options() const { return options_; }
+  // Between launches.
+  void set_ns_per_product(double ns) { options_.ns_per_product = ns; }
   Transport& transport() { return transport_; }
   ControlArea& control() { return control_; }
   // The way to peers whose memory is not mapped; null where all of it is.

@@ -21,6 +21,7 @@ std::string describe_wait(const CoreState& core, int rank, HostRank& world) {
     case Wait::Kind::none:
     case Wait::Kind::pause:
     case Wait::Kind::turn:
+    case Wait::Kind::until:
       return "";
     case Wait::Kind::flag:
       what = cat("flag ", wait.id, " of its block, is 0");

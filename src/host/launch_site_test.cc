@@ -29,7 +29,7 @@ class Launches : public testing::TestWithParam<std::string> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(All, Launches, testing::Values("shm", "threads", "tcp"),
+INSTANTIATE_TEST_SUITE_P(All, Launches, testing::ValuesIn(built_transports()),
                          [](const auto& instance) { return instance.param; });
 
 Launch launch_of(int blocks, CubeKernel cube, VectorKernel vector) {

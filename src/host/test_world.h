@@ -32,6 +32,14 @@ class Findings {
   std::string text_;
 };
 
+inline std::vector<std::string> built_transports() {
+  std::vector<std::string> names;
+  for (const TransportEntry& entry : all_transports()) {
+    if (entry.built == Built::yes) names.emplace_back(entry.name);
+  }
+  return names;
+}
+
 using TestMain = std::function<void(HostRank& rank, Findings& findings)>;
 
 // Runs `main` on every rank of a new world. All ranks have met once before it.

@@ -86,7 +86,17 @@ class WorkerLoop {
     const std::uint32_t seen = area.bell.load();
     if (any_ready()) return;
     if (check_world(now)) return;
-    sleep_on(area, seen, kSlice);
+    sleep_on(area, seen, time_to_sleep());
+  }
+
+  // Until the next core that waits for a moment, at most a slice.
+  std::chrono::nanoseconds time_to_sleep() const {
+    std::chrono::nanoseconds time = kSlice;
+    for (const CoreState* core : cores_) {
+      if (core->fiber.finished() || core->wait.kind != Wait::Kind::until) continue;
+      time = std::min<std::chrono::nanoseconds>(time, core->wait.until - Clock::now());
+    }
+    return std::max(time, std::chrono::nanoseconds(1));
   }
 
   // Poison and deadlines. True: the launch was cancelled.
@@ -100,7 +110,7 @@ class WorkerLoop {
     }
     const std::chrono::milliseconds timeout(site_.rank().options().timeout_ms);
     for (CoreState* core : cores_) {
-      if (core->fiber.finished()) continue;
+      if (core->fiber.finished() || core->wait.kind == Wait::Kind::until) continue;
       if (core->wait.since == Clock::time_point{}) core->wait.since = now;
       if (now - core->wait.since < timeout) continue;
       const std::string report = site_.describe_waits(worker_, core);

@@ -23,6 +23,7 @@ enum class FrameType : std::uint32_t {
   meeting,    // payload: a text; the sender has reached a meeting
   abort,      // payload: why; the sender has failed
   goodbye,    // the sender has ended, its stream may end too
+  farewell,   // the answer to it
   note,       // payload: a text for who listens to notes
   heartbeat,  // the sender is alive
 };

@@ -121,6 +121,7 @@ class Link {
     std::atomic<std::int64_t> heard_ns = 0;  // steady clock
     std::atomic<bool> gone = false;          // its stream has ended
     bool said_goodbye = false;               // communication thread only, as the rest
+    bool said_farewell = false;
     Clock::time_point spoken_to{};
     // Below: held while bytes are received, so that drop_memory() can take places away.
     std::mutex inbox_mutex;

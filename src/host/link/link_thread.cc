@@ -38,9 +38,9 @@ void Link::serve() {
     const bool leaving = leaving_.load();
     if (leaving && end == Clock::time_point::max()) end = Clock::now() + kFarewell;
     if (leaving) {
-      const bool done = std::ranges::all_of(peers_, [this](const auto& peer) {
-        return peer->gone || (peer->outbox.empty() && streams_->is_delivered(peer->rank));
-      });
+      // Only an answer says that the peer has taken all: what a kernel still holds may be lost.
+      const bool done = std::ranges::all_of(
+          peers_, [](const auto& peer) { return peer->gone || peer->said_farewell; });
       if (done || Clock::now() >= end) break;
     }
     asleep_.store(true);
@@ -49,7 +49,7 @@ void Link::serve() {
                         return !peer->gone && peer->outbox.has_posted();
                       });
     readable.clear();
-    streams_->wait(busy ? milliseconds(0) : leaving ? milliseconds(1) : kNap, readable);
+    streams_->wait(busy ? milliseconds(0) : leaving ? milliseconds(10) : kNap, readable);
     asleep_.store(false);
     const auto now = Clock::now();
     // This thread was held up itself: peers must not be blamed for that.
@@ -168,6 +168,7 @@ Destination Link::place(Peer& peer, const FrameHeader& header) {
     case FrameType::flush:
     case FrameType::flushed:
     case FrameType::goodbye:
+    case FrameType::farewell:
     case FrameType::heartbeat:
       return {header.payload_bytes == 0 ? nowhere : refused};
     case FrameType::meeting:
@@ -208,9 +209,13 @@ void Link::take(Peer& peer, const FrameHeader& header, std::string& text) {
       peer.said_goodbye = true;
       RankState running = RankState::running;
       area.state.compare_exchange_strong(running, RankState::finished);
+      peer.outbox.post({.type = FrameType::farewell});
       rings_ = true;
       return;
     }
+    case FrameType::farewell:
+      peer.said_farewell = true;
+      return;
     case FrameType::note:
       take_note(peer.rank, header.kind, text);
       return;

@@ -20,8 +20,6 @@ class Streams {
   // Bytes taken, 0: none now, −1: the stream has ended.
   virtual std::int64_t send(int peer, std::span<const iovec> pieces) = 0;
   virtual std::int64_t receive(int peer, std::span<const iovec> pieces) = 0;
-  // Whether all that was taken has left this process for good, so that it may end.
-  virtual bool is_delivered(int peer) = 0;
   // Why a stream ended, for people.
   virtual std::string why(int peer) = 0;
   virtual void close(int peer) = 0;

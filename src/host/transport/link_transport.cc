@@ -54,10 +54,11 @@ Link* LinkTransport::join(int rank, milliseconds timeout) {
   const JoinOptions options{.rank = rank,
                             .ranks = ranks_,
                             .job = seat_.job,
+                            .root = ranks_ > 1 ? root_of(seat_) : SocketAddress{},
                             .deadline = Clock::now() + timeout,
                             .silence_limit = std::clamp(timeout, kSilenceMin, kSilenceMax)};
-  RendezvousSpec spec{.rank = rank, .ranks = ranks_, .job = seat_.job, .timeout = timeout};
-  if (ranks_ > 1) spec.root = root_of(seat_);
+  RendezvousSpec spec{
+      .rank = rank, .ranks = ranks_, .job = seat_.job, .root = options.root, .timeout = timeout};
   spec.contact = [&](const Socket& local) { return make_contact(options, local); };
   Socket listener = std::move(root_listener_);
   if (rank != 0) listener.close();

@@ -34,6 +34,7 @@ class LinkTransport : public Transport {
     int rank = 0;
     int ranks = 1;
     std::string job;
+    SocketAddress root;
     Clock::time_point deadline;
     std::chrono::milliseconds silence_limit;
   };

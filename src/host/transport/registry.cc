@@ -4,18 +4,21 @@
 #include "host/transport/tcp.h"
 #include "host/transport/threads.h"
 #include "host/transport/transport.h"
+#include "host/transport/ucx.h"
 #include "tandem/error.h"
 
 namespace tandem::host {
 namespace {
 
 constexpr TransportEntry kTransports[] = {
-    {"shm", "ranks are processes of one host that share memory", Reach::one_host,
+    {"shm", "ranks are processes of one host that share memory", Reach::one_host, Built::yes,
      [](int ranks, const std::optional<Seat>&) { return make_shm_transport(ranks); }},
-    {"threads", "ranks are groups of threads of one process", Reach::one_host,
+    {"threads", "ranks are groups of threads of one process", Reach::one_host, Built::yes,
      [](int ranks, const std::optional<Seat>&) { return make_threads_transport(ranks); }},
-    {"tcp", "ranks are processes of any hosts, connected by sockets", Reach::many_hosts,
+    {"tcp", "ranks are processes of any hosts, connected by sockets", Reach::many_hosts, Built::yes,
      make_tcp_transport},
+    {"ucx", "ranks are processes of any hosts, connected by UCX: InfiniBand, RoCE, sockets",
+     Reach::many_hosts, kUcxBuilt, make_ucx_transport},
 };
 
 }  // namespace

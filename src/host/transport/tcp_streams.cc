@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/transport/tcp_streams.h"
 
-#include <linux/sockios.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -69,11 +67,6 @@ class TcpStreams final : public Streams {
       if (errno == EAGAIN) return 0;
       return ended(peer, std::strerror(errno));
     }
-  }
-
-  bool is_delivered(int peer) override {
-    int bytes = 0;
-    return ioctl(sockets_[peer].file(), SIOCOUTQ, &bytes) != 0 || bytes == 0;
   }
 
   std::string why(int peer) override { return why_[peer]; }

@@ -58,11 +58,13 @@ struct Seat {
 };
 
 enum class Reach { one_host, many_hosts };
+enum class Built { yes, no };
 
 struct TransportEntry {
   std::string_view name;
   std::string_view summary;
   Reach reach;
+  Built built;  // no: make() throws Error{environment} with what to install
   // Without a seat the ranks are started by this process.
   std::unique_ptr<Transport> (*make)(int ranks, const std::optional<Seat>& seat);
 };

@@ -20,12 +20,6 @@ class TransportContract : public testing::TestWithParam<std::string> {
   }
 };
 
-std::vector<std::string> transport_names() {
-  std::vector<std::string> names;
-  for (const TransportEntry& entry : all_transports()) names.emplace_back(entry.name);
-  return names;
-}
-
 // A byte that tells who wrote what where.
 std::byte pattern(int writer, int owner, std::int64_t index) {
   return static_cast<std::byte>(1 + writer * 37 + owner * 11 + index * 3);
@@ -187,7 +181,7 @@ TEST_P(TransportContract, TooLargeAWindowIsAnErrorOfTheEnvironmentWithItsSize) {
   transport->release(1, range);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TransportContract, testing::ValuesIn(transport_names()),
+INSTANTIATE_TEST_SUITE_P(All, TransportContract, testing::ValuesIn(built_transports()),
                          [](const auto& instance) { return instance.param; });
 
 TEST(TransportRegistry, NamesAreUniqueAndDescribed) {

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames go over UCX's ordered streams. One-sided puts would need the target's processor over
+// sockets just as much: UCX emulates them there (docs/decisions/0009).
+#include "host/transport/ucx_streams.h"
+
+#include <dirent.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/strings.h"
+#include "host/transport/ucx_library.h"
+#include "tandem/error.h"
+
+namespace tandem::host {
+namespace {
+
+// One buffer on its way and one being filled keep a link busy; two more ride out a late callback.
+constexpr std::size_t kBufferBytes = 256 * 1024;
+constexpr std::size_t kBuffersMax = 4;
+// The wake-up descriptor has been seen to miss events (rapidsai/ucxx issue 15).
+constexpr std::chrono::milliseconds kNapMax{50};
+
+[[noreturn]] void throw_environment(const char* what, ucs_status_t status) {
+  throw Error(ErrorKind::environment, cat("ucx: ", what, ": ", ucx().status_string(status),
+                                          "; look at ucx_info -d, or use --transport tcp"));
+}
+
+// The interface that has the address by which this host reaches `root`.
+std::string interface_to(const SocketAddress& root) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(root.host.c_str(), root.port.c_str(), &hints, &found) != 0) return "";
+  // Connecting a datagram socket sends nothing; it asks the routes.
+  const Socket probe(socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const bool routed = connect(probe.file(), found->ai_addr, found->ai_addrlen) == 0;
+  freeaddrinfo(found);
+  if (!routed) return "";
+  const std::string own = local_address(probe).host;
+  std::string name;
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return "";
+  for (const ifaddrs* next = all; next != nullptr; next = next->ifa_next) {
+    if (next->ifa_addr == nullptr) continue;
+    const int family = next->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    char host[NI_MAXHOST] = {};
+    const socklen_t bytes = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    getnameinfo(next->ifa_addr, bytes, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
+    if (own == host) name = next->ifa_name;
+  }
+  freeifaddrs(all);
+  return name;
+}
+
+bool has_rdma_devices() {
+  DIR* folder = opendir("/sys/class/infiniband");
+  if (folder == nullptr) return false;
+  bool any = false;
+  while (const dirent* entry = readdir(folder)) any = any || entry->d_name[0] != '.';
+  closedir(folder);
+  return any;
+}
+
+// UCX reads its settings from the environment, some when it is loaded, the others before the
+// context is made; what the user has set stays. A change to the configuration object later is
+// accepted and has no effect (1.13).
+void set_defaults(const SocketAddress& root) {
+  // Software transfers go in 8 KiB pieces by default: a quarter of the bandwidth of these.
+  setenv("UCX_TCP_TX_SEG_SIZE", "256k", 0);
+  setenv("UCX_TCP_RX_SEG_SIZE", "256k", 0);
+  setenv("UCX_LOG_LEVEL", "fatal", 0);     // what goes wrong is reported by us, with its rank
+  setenv("UCX_HANDLE_ERRORS", "none", 0);  // a library installs no signal handlers
+  setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 0);
+  // With sockets alone a peer may be tried by the loopback or a bridge of containers.
+  const std::string interface = has_rdma_devices() ? "" : interface_to(root);
+  if (!interface.empty()) setenv("UCX_NET_DEVICES", interface.c_str(), 0);
+}
+
+class UcxStreams final : public Streams {
+ public:
+  UcxStreams(std::unique_ptr<UcxWorker> worker, const std::vector<std::string>& addresses, int rank)
+      : worker_(std::move(worker)), kick_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    const ucs_status_t status = ucx().worker_get_efd(worker_->handle(), &event_file_);
+    if (status != UCS_OK) throw_environment("no wake-up descriptor", status);
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+      peers_.push_back(std::make_unique<Peer>());
+      if (static_cast<int>(i) != rank) connect(*peers_[i], static_cast<int>(i), addresses[i]);
+    }
+  }
+
+  ~UcxStreams() override {
+    for (std::size_t i = 0; i < peers_.size(); ++i) close(static_cast<int>(i));
+    // Closing makes requests that end when the worker is driven on.
+    const auto limit = Clock::now() + std::chrono::milliseconds(200);
+    while (closing_ > 0 && Clock::now() < limit) ucx().worker_progress(worker_->handle());
+  }
+
+  std::int64_t send(int rank, std::span<const iovec> pieces) override {
+    Peer& peer = *peers_[rank];
+    if (peer.failed()) return -1;
+    Buffer* buffer = free_buffer(peer);
+    peer.full = buffer == nullptr;
+    if (buffer == nullptr) return 0;
+    std::size_t bytes = 0;
+    for (const iovec& piece : pieces) {
+      const std::size_t part = std::min(piece.iov_len, kBufferBytes - bytes);
+      std::memcpy(buffer->data.data() + bytes, piece.iov_base, part);
+      bytes += part;
+      if (bytes == kBufferBytes) break;
+    }
+    ucp_request_param_t parameters{};
+    parameters.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    parameters.cb.send = on_sent;
+    parameters.user_data = buffer;
+    buffer->busy = true;
+    const ucs_status_ptr_t request =
+        ucx().stream_send_nbx(peer.endpoint, buffer->data.data(), bytes, &parameters);
+    if (request == nullptr) buffer->busy = false;
+    if (UCS_PTR_IS_ERR(request)) {
+      buffer->busy = false;
+      peer.status = UCS_PTR_STATUS(request);
+      return -1;
+    }
+    return static_cast<std::int64_t>(bytes);
+  }
+
+  std::int64_t receive(int rank, std::span<const iovec> pieces) override {
+    Peer& peer = *peers_[rank];
+    std::int64_t bytes = 0;
+    for (const iovec& piece : pieces) {
+      std::size_t filled = 0;
+      while (filled < piece.iov_len && next_chunk(peer)) {
+        const std::size_t part = std::min(piece.iov_len - filled, peer.chunk_bytes - peer.used);
+        std::memcpy(static_cast<char*>(piece.iov_base) + filled, peer.chunk + peer.used, part);
+        filled += part;
+        peer.used += part;
+        if (peer.used == peer.chunk_bytes) drop_chunk(peer);
+      }
+      bytes += static_cast<std::int64_t>(filled);
+      if (filled < piece.iov_len) break;
+    }
+    if (bytes > 0) return bytes;
+    peer.unread = peer.failed();
+    return peer.failed() ? -1 : 0;
+  }
+
+  std::string why(int rank) override {
+    return cat("its connection ended: ", ucx().status_string(peers_[rank]->status));
+  }
+
+  void close(int rank) override {
+    Peer& peer = *peers_[rank];
+    if (peer.endpoint == nullptr) return;
+    drop_chunk(peer);
+    ucp_request_param_t parameters{};
+    parameters.op_attr_mask =
+        UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    parameters.flags = UCP_EP_CLOSE_FLAG_FORCE;
+    parameters.cb.send = on_closed;
+    parameters.user_data = this;
+    const ucs_status_ptr_t request = ucx().ep_close_nbx(peer.endpoint, &parameters);
+    if (UCS_PTR_IS_PTR(request)) ++closing_;
+    peer.endpoint = nullptr;
+    peer.unread = false;
+    peer.full = false;
+  }
+
+  void wait(std::chrono::milliseconds limit, std::vector<int>& readable) override {
+    const auto end = Clock::now() + std::min(limit, kNapMax);
+    while (true) {
+      while (ucx().worker_progress(worker_->handle()) != 0) {
+      }
+      if (find_work(readable)) return;
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+      if (left.count() <= 0) return;
+      const ucs_status_t armed = ucx().worker_arm(worker_->handle());
+      if (armed == UCS_ERR_BUSY) continue;
+      std::array<pollfd, 2> polls{{{event_file_, POLLIN, 0}, {kick_.file(), POLLIN, 0}}};
+      poll(polls.data(), armed == UCS_OK ? polls.size() : 0, static_cast<int>(left.count()));
+      if (polls[1].revents != 0) {
+        std::uint64_t kicks = 0;
+        [[maybe_unused]] const ssize_t bytes = read(kick_.file(), &kicks, sizeof kicks);
+        ucx().worker_progress(worker_->handle());
+        find_work(readable);
+        return;
+      }
+    }
+  }
+
+  void kick() override {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t bytes = write(kick_.file(), &one, sizeof one);
+  }
+
+ private:
+  struct Buffer {
+    std::vector<char> data = std::vector<char>(kBufferBytes);
+    bool busy = false;
+  };
+  struct Peer {
+    ucp_ep_h endpoint = nullptr;
+    ucs_status_t status = UCS_OK;
+    std::vector<std::unique_ptr<Buffer>> buffers;
+    bool full = false;    // send() had no buffer
+    bool unread = false;  // receive() has not come to the end
+    char* chunk = nullptr;
+    std::size_t chunk_bytes = 0;
+    std::size_t used = 0;
+
+    bool failed() const { return status != UCS_OK || endpoint == nullptr; }
+  };
+
+  static void on_error(void* peer, ucp_ep_h, ucs_status_t status) {
+    static_cast<Peer*>(peer)->status = status;
+    static_cast<Peer*>(peer)->unread = true;
+  }
+  static void on_sent(void* request, ucs_status_t, void* buffer) {
+    static_cast<Buffer*>(buffer)->busy = false;
+    ucx().request_free(request);
+  }
+  static void on_closed(void* request, ucs_status_t, void* streams) {
+    --static_cast<UcxStreams*>(streams)->closing_;
+    ucx().request_free(request);
+  }
+
+  void connect(Peer& peer, int rank, const std::string& address) {
+    ucp_ep_params_t parameters{};
+    parameters.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER |
+                            UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_USER_DATA;
+    parameters.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    parameters.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    parameters.err_handler = {on_error, &peer};
+    parameters.user_data = &peer;
+    const ucs_status_t status = ucx().ep_create(worker_->handle(), &parameters, &peer.endpoint);
+    if (status != UCS_OK) throw_environment(cat("no endpoint to rank ", rank).c_str(), status);
+  }
+
+  static Buffer* free_buffer(Peer& peer) {
+    for (const auto& buffer : peer.buffers) {
+      if (!buffer->busy) return buffer.get();
+    }
+    if (peer.buffers.size() == kBuffersMax) return nullptr;
+    return peer.buffers.emplace_back(std::make_unique<Buffer>()).get();
+  }
+
+  static bool next_chunk(Peer& peer) {
+    if (peer.chunk != nullptr) return true;
+    if (peer.endpoint == nullptr) return false;
+    const ucs_status_ptr_t data = ucx().stream_recv_data_nb(peer.endpoint, &peer.chunk_bytes);
+    if (data == nullptr) return false;
+    if (UCS_PTR_IS_ERR(data)) {
+      peer.status = UCS_PTR_STATUS(data);
+      return false;
+    }
+    peer.chunk = static_cast<char*>(data);
+    peer.used = 0;
+    return true;
+  }
+
+  static void drop_chunk(Peer& peer) {
+    if (peer.chunk != nullptr) ucx().stream_data_release(peer.endpoint, peer.chunk);
+    peer.chunk = nullptr;
+  }
+
+  // Whether there is something to receive or room to send again.
+  bool find_work(std::vector<int>& readable) {
+    std::array<ucp_stream_poll_ep_t, 16> polled;
+    ssize_t count = 0;
+    do {
+      count = ucx().stream_worker_poll(worker_->handle(), polled.data(), polled.size(), 0);
+      for (ssize_t i = 0; i < count; ++i) static_cast<Peer*>(polled[i].user_data)->unread = true;
+    } while (count == static_cast<ssize_t>(polled.size()));
+    bool room = false;
+    for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+      Peer& peer = *peers_[rank];
+      if (peer.unread) readable.push_back(static_cast<int>(rank));
+      room = room || (peer.full && free_buffer(peer) != nullptr);
+    }
+    return room || !readable.empty();
+  }
+
+  std::unique_ptr<UcxWorker> worker_;
+  std::vector<std::unique_ptr<Peer>> peers_;
+  int event_file_ = -1;
+  Socket kick_;
+  int closing_ = 0;
+};
+
+}  // namespace
+
+UcxWorker::UcxWorker(const SocketAddress& root) {
+  set_defaults(root);
+  ucp_config_t* configuration = nullptr;
+  ucs_status_t status = ucx().config_read(nullptr, nullptr, &configuration);
+  if (status != UCS_OK) throw_environment("its settings make no sense", status);
+  ucp_params_t parameters{};
+  parameters.field_mask = UCP_PARAM_FIELD_FEATURES;
+  parameters.features = UCP_FEATURE_STREAM | UCP_FEATURE_WAKEUP;
+  status = ucx().init_version(UCP_API_MAJOR, UCP_API_MINOR, &parameters, configuration, &context_);
+  ucx().config_release(configuration);
+  if (status != UCS_OK) throw_environment("no context", status);
+  ucp_worker_params_t wanted{};
+  wanted.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  wanted.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  status = ucx().worker_create(context_, &wanted, &worker_);
+  if (status == UCS_OK) return;
+  ucx().cleanup(context_);
+  throw_environment("no worker", status);
+}
+
+UcxWorker::~UcxWorker() {
+  ucx().worker_destroy(worker_);
+  ucx().cleanup(context_);
+}
+
+std::string UcxWorker::address() const {
+  ucp_address_t* address = nullptr;
+  std::size_t bytes = 0;
+  const ucs_status_t status = ucx().worker_get_address(worker_, &address, &bytes);
+  if (status != UCS_OK) throw_environment("no address", status);
+  std::string text(reinterpret_cast<const char*>(address), bytes);
+  ucx().worker_release_address(worker_, address);
+  return text;
+}
+
+std::unique_ptr<Streams> make_ucx_streams(std::unique_ptr<UcxWorker> worker,
+                                          const std::vector<std::string>& addresses, int rank) {
+  return std::make_unique<UcxStreams>(std::move(worker), addresses, rank);
+}
+
+}  // namespace tandem::host
