@@ -12,8 +12,9 @@ HEAD = """# The command line
 
 Written by `tools/cli_page.py` from `tandem --help`; a test compares them.
 
-Exit codes: 0 pass · 1 wrong result · 2 refused (shape, option, file) · 3 time-out or lost rank · 4 the checker found
-something · 5 the environment is lacking · 130, 143 interrupted · 134 a bug of ours.
+Exit codes: 0 pass · 1 wrong result · 2 refused (shape, option, file) · 3 time-out or lost rank ·
+4 the checker found something · 5 the environment is lacking · 130, 143 interrupted · 134 a bug of
+ours.
 """
 
 

@@ -120,17 +120,24 @@ void HostRank::check_memory(std::int64_t bytes) {
   if (link_ != nullptr) return;  // hosts of their own, each rank looks at its own memory
   std::int64_t needed = 0;
   std::int64_t available = INT64_MAX;
-  for (const std::string& text : texts) {
+  std::int64_t largest = -1;
+  int largest_rank = 0;
+  for (int rank = 0; rank < ranks(); ++rank) {
     std::int64_t need = 0;
     std::int64_t seen = 0;
-    std::sscanf(text.c_str(), "%ld %ld", &need, &seen);
+    std::sscanf(texts[rank].c_str(), "%ld %ld", &need, &seen);
+    if (need > largest) {
+      largest = need;
+      largest_rank = rank;
+    }
     needed = need > INT64_MAX - needed ? INT64_MAX : needed + need;
     available = std::min(available, seen);
   }
   if (needed <= available) return;
   throw Error(ErrorKind::environment,
-              cat("windows: the ", ranks(), " ranks need ", needed, " bytes together, ", available,
-                  " are available; free memory, use fewer ranks or a smaller shape"));
+              cat("windows: the ", ranks(), " ranks need ", needed, " bytes together, ", largest,
+                  " of them on rank ", largest_rank, "; ", available,
+                  " are available: free memory, use fewer ranks or a smaller shape"));
 }
 
 Windows HostRank::allocate_windows(std::int64_t bytes) {

@@ -121,7 +121,7 @@ TEST(RequirementJson, TheTextNamesScenarioStatusAndNotes) {
   EXPECT_TRUE(has(native, "kernel: all_gather_quant_matmul\n")) << native;
   const std::string open = route_text(route(parse_requirement(
       R"({"collective": "reduce-scatter", "product": "quant-matmul", "link": "udma",
-          "direction": "compute-first", "output_split": "m"})",
+          "direction": "compute-first", "output_split": "m", "native_gap": true})",
       "r.json")));
   EXPECT_TRUE(has(open, "to settle before a design:\n  reduction\n  input_split\n")) << open;
 }
@@ -150,8 +150,8 @@ TEST(RequirementJson, TheRegistryPrintsEachRow) {
   for (const Scenario& row : scenarios()) EXPECT_TRUE(has(text, std::string(row.id) + '\n'));
   EXPECT_TRUE(has(text,
                   "criteria: collective = reduce-scatter, product = quant-matmul, direction "
-                  "= compute-first, output_split = m, link = udma, reduction = "
-                  "cross-rank-sum (if known), input_split = k|none (if known)\n"))
+                  "= compute-first, output_split = m, link = udma, native_gap = true, "
+                  "reduction = cross-rank-sum (if known), input_split = k|none (if known)\n"))
       << text;
 }
 

@@ -121,6 +121,13 @@ class CommandLine(unittest.TestCase):
             self.assertRegex(line, r"^[^:]+: .+; .+")  # subject: observation; remedy
         self.assertEqual(done.stdout, "REFUSED 1/1\n")
 
+    def test_the_page_of_the_command_line_is_what_help_prints(self):
+        sys.path.insert(0, str(SOURCE / "tools"))
+        import cli_page  # pylint: disable=import-outside-toplevel
+
+        written = (SOURCE / "docs" / "cli.md").read_text(encoding="utf-8")
+        self.assertEqual(cli_page.page(str(TANDEM)), written, "run tools/cli_page.py")
+
     def test_nothing_is_run_for_a_bad_count_of_ranks(self):
         for ranks in (0, -1, 65):
             self.expect(tandem("run", "all-gather-matmul", "-R", ranks, *SMALL), 2,
