@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BUILDS = {f"{compiler}-{level}": (compiler, level)
+BUILDS = {f"{compiler}{level}": (compiler, level)
           for compiler in ("g++", "clang++") for level in ("-O0", "-O2")}
 SMALL = ["-R", "3", "--tiles", "3"]
 COMMANDS = [
@@ -82,8 +82,10 @@ def build(name):
                  f"-DCMAKE_CXX_COMPILER={compiler}", "-DCMAKE_BUILD_TYPE=None",
                  f"-DCMAKE_CXX_FLAGS={flags}", "-DTANDEM_BUILD_TESTS=OFF"]
     make = ["cmake", "--build", str(folder), "--target", "tandem_cli"]
+    # With it ccache would give source paths to the compiler that depend on the folder's depth.
+    environment = {key: value for key, value in os.environ.items() if key != "CCACHE_BASEDIR"}
     for words in (configure, make):
-        if subprocess.run(words, stdout=sys.stderr).returncode != 0:
+        if subprocess.run(words, stdout=sys.stderr, env=environment).returncode != 0:
             return None
     return folder / "src" / "cli" / "tandem"
 
