@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether equal commands give equal bytes of report, JSON, trace and page.
 
-Each command runs twice with addresses that the system draws anew and once with fixed ones. With
---program that is all. Otherwise the program is built four times, by g++ and clang++, without and
-with optimisation, into build/same-bytes, and all four must agree; that takes a long time.
+Each command runs twice with addresses that the system draws anew and once with fixed ones. A
+program that is given runs as it is. Otherwise, and for each --build, it is built into
+build/same-bytes: by g++ and clang++, without and with optimisation. All must agree.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BUILDS = {f"{compiler}-{level}": (compiler, level)
+BUILDS = {f"{compiler}{level}": (compiler, level)
           for compiler in ("g++", "clang++") for level in ("-O0", "-O2")}
 SMALL = ["-R", "3", "--tiles", "3"]
 COMMANDS = [
@@ -82,22 +82,26 @@ def build(name):
                  f"-DCMAKE_CXX_COMPILER={compiler}", "-DCMAKE_BUILD_TYPE=None",
                  f"-DCMAKE_CXX_FLAGS={flags}", "-DTANDEM_BUILD_TESTS=OFF"]
     make = ["cmake", "--build", str(folder), "--target", "tandem_cli"]
+    # With it ccache would give source paths to the compiler that depend on the folder's depth.
+    environment = {key: value for key, value in os.environ.items() if key != "CCACHE_BASEDIR"}
     for words in (configure, make):
-        if subprocess.run(words, stdout=sys.stderr).returncode != 0:
+        if subprocess.run(words, stdout=sys.stderr, env=environment).returncode != 0:
             return None
     return folder / "src" / "cli" / "tandem"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", help="this one alone, nothing is built")
+    parser.add_argument("--program", help="this one; nothing else is built unless asked for")
+    parser.add_argument("--build", action="append", choices=BUILDS, help="may be given again [all]")
     arguments = parser.parse_args()
-    for tool in ("setarch", *(() if arguments.program else ("g++", "clang++"))):
+    wanted = arguments.build or ([] if arguments.program else list(BUILDS))
+    for tool in ("setarch", *(BUILDS[name][0] for name in wanted)):
         if not shutil.which(tool):
             print(f"same-bytes: {tool} is not installed; run tools/packages.sh checks")
             return 5
-    programs = {"program": arguments.program} if arguments.program else {
-        name: build(name) for name in BUILDS}
+    programs = {"program": arguments.program} if arguments.program else {}
+    programs |= {name: build(name) for name in wanted}
     for name, program in programs.items():
         if program is None or not os.access(program, os.X_OK):
             print(f"same-bytes: {name} could not be built")

@@ -17,39 +17,34 @@
 namespace tandem {
 namespace {
 
-Problem problem(OperatorKind op, int ranks, std::int64_t m, std::int64_t n, std::int64_t k,
-                std::int64_t tiles) {
-  return {.op = op, .ranks = ranks, .m = m, .n = n, .k = k, .tiles = tiles};
-}
-
 // A few hundred microseconds to some ten milliseconds each. Extents are none of the micro-kernels'.
 std::vector<Problem> fit_problems() {
   using enum OperatorKind;
   return {
-      problem(all_to_all_matmul, 1, 300, 500, 700, 2),
-      problem(all_to_all_matmul, 2, 200, 768, 1500, 1),
-      problem(all_to_all_matmul, 2, 384, 1000, 1200, 4),
-      problem(all_to_all_matmul, 4, 100, 512, 2000, 1),
-      problem(all_to_all_matmul, 4, 250, 517, 1600, 4),
-      problem(all_to_all_matmul, 4, 128, 1500, 1280, 2),
-      problem(all_gather_matmul, 1, 500, 600, 800, 1),
-      problem(all_gather_matmul, 2, 160, 900, 1100, 1),
-      problem(all_gather_matmul, 2, 320, 640, 768, 5),
-      problem(all_gather_matmul, 4, 64, 512, 2500, 1),
-      problem(all_gather_matmul, 4, 200, 700, 900, 4),
-      problem(all_gather_matmul, 4, 120, 1200, 640, 8),
-      problem(matmul_all_gather, 1, 400, 800, 600, 2),
-      problem(matmul_all_gather, 2, 300, 1600, 500, 1),
-      problem(matmul_all_gather, 2, 509, 1030, 1000, 4),
-      problem(matmul_all_gather, 4, 180, 2200, 700, 1),
-      problem(matmul_all_gather, 4, 360, 2000, 800, 4),
-      problem(matmul_all_gather, 4, 720, 1100, 400, 12),
-      problem(matmul_reduce_scatter, 1, 350, 700, 900, 3),
-      problem(matmul_reduce_scatter, 2, 400, 800, 700, 1),
-      problem(matmul_reduce_scatter, 2, 700, 512, 1300, 4),
-      problem(matmul_reduce_scatter, 4, 420, 600, 1000, 1),
-      problem(matmul_reduce_scatter, 4, 1022, 512, 768, 4),
-      problem(matmul_reduce_scatter, 4, 800, 1300, 300, 8),
+      {.op = all_to_all_matmul, .ranks = 1, .m = 300, .n = 500, .k = 700, .tiles = 2},
+      {.op = all_to_all_matmul, .ranks = 2, .m = 200, .n = 768, .k = 1500, .tiles = 1},
+      {.op = all_to_all_matmul, .ranks = 2, .m = 384, .n = 1000, .k = 1200, .tiles = 4},
+      {.op = all_to_all_matmul, .ranks = 4, .m = 100, .n = 512, .k = 2000, .tiles = 1},
+      {.op = all_to_all_matmul, .ranks = 4, .m = 250, .n = 517, .k = 1600, .tiles = 4},
+      {.op = all_to_all_matmul, .ranks = 4, .m = 128, .n = 1500, .k = 1280, .tiles = 2},
+      {.op = all_gather_matmul, .ranks = 1, .m = 500, .n = 600, .k = 800, .tiles = 1},
+      {.op = all_gather_matmul, .ranks = 2, .m = 160, .n = 900, .k = 1100, .tiles = 1},
+      {.op = all_gather_matmul, .ranks = 2, .m = 320, .n = 640, .k = 768, .tiles = 5},
+      {.op = all_gather_matmul, .ranks = 4, .m = 64, .n = 512, .k = 2500, .tiles = 1},
+      {.op = all_gather_matmul, .ranks = 4, .m = 200, .n = 700, .k = 900, .tiles = 4},
+      {.op = all_gather_matmul, .ranks = 4, .m = 120, .n = 1200, .k = 640, .tiles = 8},
+      {.op = matmul_all_gather, .ranks = 1, .m = 400, .n = 800, .k = 600, .tiles = 2},
+      {.op = matmul_all_gather, .ranks = 2, .m = 300, .n = 1600, .k = 500, .tiles = 1},
+      {.op = matmul_all_gather, .ranks = 2, .m = 509, .n = 1030, .k = 1000, .tiles = 4},
+      {.op = matmul_all_gather, .ranks = 4, .m = 180, .n = 2200, .k = 700, .tiles = 1},
+      {.op = matmul_all_gather, .ranks = 4, .m = 360, .n = 2000, .k = 800, .tiles = 4},
+      {.op = matmul_all_gather, .ranks = 4, .m = 720, .n = 1100, .k = 400, .tiles = 12},
+      {.op = matmul_reduce_scatter, .ranks = 1, .m = 350, .n = 700, .k = 900, .tiles = 3},
+      {.op = matmul_reduce_scatter, .ranks = 2, .m = 400, .n = 800, .k = 700, .tiles = 1},
+      {.op = matmul_reduce_scatter, .ranks = 2, .m = 700, .n = 512, .k = 1300, .tiles = 4},
+      {.op = matmul_reduce_scatter, .ranks = 4, .m = 420, .n = 600, .k = 1000, .tiles = 1},
+      {.op = matmul_reduce_scatter, .ranks = 4, .m = 1022, .n = 512, .k = 768, .tiles = 4},
+      {.op = matmul_reduce_scatter, .ranks = 4, .m = 800, .n = 1300, .k = 300, .tiles = 8},
   };
 }
 

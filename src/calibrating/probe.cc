@@ -30,7 +30,7 @@ double lower_quartile(Samples samples) { return quantile(std::move(samples), 0.2
 double median(Samples samples) { return quantile(std::move(samples), 0.5); }
 
 ProbeRank::ProbeRank(World& world) : world_(world), c_(kBytes), staging_(kBytes) {
-  windows_ = world.impl().rank->allocate_windows(kBytes + kCacheLine);
+  windows_ = world.impl().rank->allocate_windows(kWindowBytes + kCacheLine);
   Problem problem{.op = OperatorKind::all_gather_matmul,
                   .ranks = world.size(),
                   .m = kRows,
@@ -57,7 +57,7 @@ ProbeRank::ProbeRank(World& world) : world_(world), c_(kBytes), staging_(kBytes)
   bindings_.local[static_cast<std::size_t>(Buffer::c)] = c_.data();
   bindings_.local[static_cast<std::size_t>(Buffer::staging)] = staging_.data();
   bindings_.weights = weights_.get();
-  std::fill_n(windows_.addresses[rank()], kBytes, std::byte{0});
+  std::fill_n(windows_.addresses[rank()], kWindowBytes, std::byte{0});
   world.barrier();
 }
 
@@ -72,9 +72,10 @@ Launch ProbeRank::launch_of(const Kernel& kernel) const {
   };
   extent(Buffer::a).bytes = kRows * kDepth;
   extent(Buffer::a_scale).bytes = kRows * scale_row_bytes(kDepth);
-  for (Buffer buffer : {Buffer::c, Buffer::staging, Buffer::window_data}) {
+  for (Buffer buffer : {Buffer::c, Buffer::staging}) {
     extent(buffer) = {.bytes = kBytes, .type = kernel.type};
   }
+  extent(Buffer::window_data) = {.bytes = kWindowBytes, .type = kernel.type};
   launch.ub_bytes = kUbBytes;
   launch.epochs = kernel.epochs;
   launch.cube = kernel.cube ? kernel.cube : [](CubeCore&) {};
@@ -103,7 +104,7 @@ void ProbeRank::forget() {
 }
 
 double& ProbeRank::stamp(int rank) const {
-  return *reinterpret_cast<double*>(windows_.addresses[rank] + kBytes);
+  return *reinterpret_cast<double*>(windows_.addresses[rank] + kWindowBytes);
 }
 
 Fragment ProbeRank::rows_of_a(int segment, Slice rows) const {

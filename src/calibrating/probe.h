@@ -37,7 +37,8 @@ class ProbeRank {
   static constexpr std::int64_t kColumns = 2048;
   static constexpr std::int64_t kDepths[] = {256, 1024, 2048};  // K segments of B
   static constexpr std::int64_t kDepth = 256 + 1024 + 2048;
-  static constexpr std::int64_t kBytes = std::int64_t{24} << 20;  // of C, staging and the window
+  static constexpr std::int64_t kBytes = std::int64_t{24} << 20;  // of C and of staging
+  static constexpr std::int64_t kWindowBytes = kBytes / 2;        // shared memory may be scarce
 
   // Collective. Draws and packs the operands.
   explicit ProbeRank(World& world);

@@ -166,7 +166,7 @@ void probe_reduction(ProbeRank& probe, Values& values) {
       const std::int64_t row_bytes = kWide * element;
       const auto view = [&](Buffer buffer, int i) {
         // Not the places used just before, so that rows come from beyond a core's own cache.
-        return View{probe.rank(), buffer,    i * 37 % 512 * kTall * row_bytes,
+        return View{probe.rank(), buffer,    i * 37 % 256 * kTall * row_bytes,
                     kTall,        row_bytes, row_bytes};
       };
       for (int i = 0; i < 96; ++i) {

@@ -33,7 +33,7 @@ void probe_copies(ProbeRank& probe, const std::string& suffix, Values& values, b
     Samples small;
     ProbeRank::Kernel kernel;
     kernel.vector = [&](VectorCore& core) {
-      const std::int64_t places = ProbeRank::kBytes / 2 / bytes;
+      const std::int64_t places = ProbeRank::kWindowBytes / bytes;
       const auto view = [&](int rank, Buffer buffer, std::int64_t i, std::int64_t row,
                             std::int64_t pitch) {
         const std::int64_t place = i * 37 % places;

@@ -12,6 +12,8 @@
 namespace tandem {
 namespace {
 
+constexpr int kWorkersMax = 256;  // that a world allows
+
 std::string to_text(const Values& values) {
   std::ostringstream text;
   text.precision(17);
@@ -42,7 +44,8 @@ Values spawn(const WorldOptions& options, const World::Main& main,
 }  // namespace
 
 Measured run_probes(int processors, const CalibrateProgress& progress) {
-  const int ranks = std::max(2, processors);
+  const int ranks = std::clamp(processors, 2, kRanksMax);
+  const int workers = std::clamp(processors, 1, kWorkersMax);
   Values values = spawn(
       {.ranks = ranks, .workers = 1},
       [&](World& world) {
@@ -71,12 +74,12 @@ Measured run_probes(int processors, const CalibrateProgress& progress) {
       },
       progress);
   const Values one = spawn(
-      {.ranks = 1, .workers = processors},
+      {.ranks = 1, .workers = workers},
       [&](World& world) {
         world.progress("calibrate: workers of one rank");
         ProbeRank probe(world);
         Values found;
-        probe_syncs(probe, processors, found);
+        probe_syncs(probe, workers, found);
         Values alone;
         probe_launches(probe, alone);
         found["launch, one rank"] = alone["launch"];
