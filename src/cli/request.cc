@@ -109,7 +109,7 @@ CLI::Option* add_number(CLI::App& app, Request& request, const std::string& name
 void add_problem_options(CLI::App& app, Request& request) {
   Problem& problem = request.options.problem;
   app.add_option("OPERATOR", request.operator_word, "name of an operator; see 'tandem list'");
-  add_integer(app, request, "-R,--ranks", problem.ranks, "ranks [4]");
+  add_ranks_option(app, request, "ranks [4]");
   add_integer(app, request, "-m", request.given.m,
               "rows: of a rank for all-gather-matmul and all-to-all-matmul, else of all");
   add_integer(app, request, "-n", request.given.n, "columns of C");
@@ -127,6 +127,14 @@ void add_problem_options(CLI::App& app, Request& request) {
   add_word(app, request, "--tail", problem.tail, "the last slice on an accelerator");
   add_integer(app, request, "--slots", problem.slots, "ring slots of a window; 0: one a round [0]");
   add_variant_options(app, request);
+}
+
+CLI::Option* add_ranks_option(CLI::App& app, Request& request, const std::string& help) {
+  return add_integer(app, request, "-R,--ranks", request.options.problem.ranks, help);
+}
+
+void add_timeout_option(CLI::App& app, Request& request) {
+  add_integer(app, request, "--timeout-ms", request.world.timeout_ms, "of every wait [30000]");
 }
 
 void add_workers_option(CLI::App& app, Request& request) {
@@ -148,7 +156,7 @@ void add_run_options(CLI::App& app, Request& request) {
   add_integer(app, request, "--repeat", options.repeat, "launches, each of them checked [1]");
   app.add_option("--transport", request.world.transport, "shm, threads, tcp or ucx [shm]")
       ->type_name("NAME");
-  add_integer(app, request, "--timeout-ms", request.world.timeout_ms, "of every wait [30000]");
+  add_timeout_option(app, request);
   add_workers_option(app, request);
   add_integer(app, request, "--epoch-start", request.world.epoch_start,
               "first value of the barrier words [0]");

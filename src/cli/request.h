@@ -35,6 +35,8 @@ void add_problem_options(CLI::App& app, Request& request);
 // Seed, inputs, files, repetitions, and how the ranks run.
 void add_run_options(CLI::App& app, Request& request);
 void add_workers_option(CLI::App& app, Request& request);
+CLI::Option* add_ranks_option(CLI::App& app, Request& request, const std::string& help);
+void add_timeout_option(CLI::App& app, Request& request);
 
 // An option with a whole number. The target stays as it is where the text is none.
 CLI::Option* add_number(CLI::App& app, Request& request, const std::string& name,
