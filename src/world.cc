@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 
 #include "base/check.h"
@@ -89,7 +90,10 @@ World::Impl::~Impl() {
   pool.reset();
   const int index = rank != nullptr ? rank->rank() : 0;
   rank.reset();
-  if (transport != nullptr) transport->leave(index, "");
+  if (transport == nullptr) return;
+  // The others need not wait for a rank that unwinds.
+  const bool unwinds = std::uncaught_exceptions() > 0;
+  transport->leave(index, unwinds ? cat("rank ", index, ": its program left the world") : "");
 }
 
 int default_workers(int ranks) { return std::max(1, usable_processors() / std::max(1, ranks)); }

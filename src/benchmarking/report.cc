@@ -8,7 +8,7 @@
 #include "report/sweep_page.h"
 #include "report/table.h"
 #include "tandem/benchmarking.h"
-#include "tandem/results.h"
+#include "tandem/case.h"
 
 namespace tandem {
 namespace {

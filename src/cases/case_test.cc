@@ -5,8 +5,6 @@
 
 #include <mutex>
 
-#include "tandem/results.h"
-
 namespace tandem {
 namespace {
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tandem/results.h"
+#include "cases/results.h"
 
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
-#include "cases/results.h"
 #include "gemm/tile_product.h"
 #include "problem_fields.h"
+#include "tandem/case.h"
 #include "tandem/error.h"
 #include "tandem/version.h"
 #include "tandem/world.h"

@@ -7,7 +7,7 @@
 #include "cases/results.h"
 #include "mx/output.h"
 #include "report/table.h"
-#include "tandem/results.h"
+#include "tandem/case.h"
 
 namespace tandem {
 namespace {

@@ -12,7 +12,6 @@
 #include "tandem/benchmarking.h"
 #include "tandem/case.h"
 #include "tandem/error.h"
-#include "tandem/results.h"
 
 namespace tandem::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "cli/output.h"
 #include "tandem/calibrating.h"
-#include "tandem/results.h"
+#include "tandem/case.h"
 
 namespace tandem::cli {
 

@@ -7,10 +7,10 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/request.h"
+#include "tandem/case.h"
 #include "tandem/checking.h"
 #include "tandem/error.h"
 #include "tandem/planning.h"
-#include "tandem/results.h"
 
 namespace tandem::cli {
 namespace {

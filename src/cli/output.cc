@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "tandem/results.h"
+#include "tandem/case.h"
 
 namespace tandem::cli {
 namespace {

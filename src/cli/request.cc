@@ -109,7 +109,7 @@ CLI::Option* add_number(CLI::App& app, Request& request, const std::string& name
 void add_problem_options(CLI::App& app, Request& request) {
   Problem& problem = request.options.problem;
   app.add_option("OPERATOR", request.operator_word, "name of an operator; see 'tandem list'");
-  add_integer(app, request, "-R,--ranks", problem.ranks, "ranks [4]");
+  add_ranks_option(app, request, "ranks [4]");
   add_integer(app, request, "-m", request.given.m,
               "rows: of a rank for all-gather-matmul and all-to-all-matmul, else of all");
   add_integer(app, request, "-n", request.given.n, "columns of C");
@@ -129,6 +129,14 @@ void add_problem_options(CLI::App& app, Request& request) {
   add_variant_options(app, request);
 }
 
+CLI::Option* add_ranks_option(CLI::App& app, Request& request, const std::string& help) {
+  return add_integer(app, request, "-R,--ranks", request.options.problem.ranks, help);
+}
+
+void add_timeout_option(CLI::App& app, Request& request) {
+  add_integer(app, request, "--timeout-ms", request.world.timeout_ms, "of every wait [30000]");
+}
+
 void add_workers_option(CLI::App& app, Request& request) {
   add_integer(app, request, "--workers", request.world.workers,
               "threads of a rank; default: its share of the processors");
@@ -144,7 +152,7 @@ void add_input_options(CLI::App& app, Request& request) {
 void add_world_options(CLI::App& app, Request& request) {
   app.add_option("--transport", request.world.transport, "shm, threads, tcp or ucx [shm]")
       ->type_name("NAME");
-  add_integer(app, request, "--timeout-ms", request.world.timeout_ms, "of every wait [30000]");
+  add_timeout_option(app, request);
   add_workers_option(app, request);
 }
 

@@ -39,6 +39,8 @@ void add_world_options(CLI::App& app, Request& request);
 // Both, and files and repetitions.
 void add_run_options(CLI::App& app, Request& request);
 void add_workers_option(CLI::App& app, Request& request);
+CLI::Option* add_ranks_option(CLI::App& app, Request& request, const std::string& help);
+void add_timeout_option(CLI::App& app, Request& request);
 
 // An option with a whole number. The target stays as it is where the text is none.
 CLI::Option* add_number(CLI::App& app, Request& request, const std::string& name,

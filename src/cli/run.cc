@@ -11,7 +11,6 @@
 #include "cli/request.h"
 #include "tandem/case.h"
 #include "tandem/error.h"
-#include "tandem/results.h"
 
 namespace tandem::cli {
 namespace {

@@ -7,10 +7,12 @@
 
 #include "cli/calibrate.h"
 #include "cli/commands.h"
+#include "cli/membership.h"
 #include "cli/mutants.h"
 #include "cli/output.h"
 #include "tandem/case.h"
-#include "tandem/results.h"
+#include "tandem/error.h"
+#include "tandem/transport_check.h"
 
 namespace tandem::cli {
 namespace {
@@ -75,6 +77,30 @@ int selftest() {
   return code;
 }
 
+// Exit code 1 if the transport lacks something that operators rely on.
+int selftest_transport(const CLI::App& app, Request& request) {
+  request.options.problem.ranks = app.count("--ranks") > 0 ? request.options.problem.ranks : 2;
+  take_membership(app, request);
+  request.world.ranks = request.options.problem.ranks;
+  if (!request.reasons.empty()) {
+    print_reasons(request.reasons);
+    return exit_code(ErrorKind::refused);
+  }
+  bool sound = true;
+  // Of ranks that were started one by one the first speaks for all.
+  const bool speaks = !request.world.membership || request.world.membership->rank == 0;
+  for (const TransportCheck& check : check_transport(request.world)) {
+    sound = sound && check.passed;
+    if (!speaks) continue;
+    fmt::print("{:<11}{:<5}{}\n", check.name, check.passed ? "ok" : "FAIL", check.observation);
+  }
+  const std::string& name = request.world.transport;
+  if (speaks)
+    fmt::print("{} {} over {} ranks\n", sound ? "PASS" : "FAIL", name, request.world.ranks);
+  if (!sound) fmt::print(stderr, "tandem selftest: do not use --transport {} here\n", name);
+  return sound ? 0 : 1;
+}
+
 }  // namespace
 
 void add_selftest(CLI::App& program, int& exit_code) {
@@ -110,8 +136,22 @@ void add_selftest(CLI::App& program, int& exit_code) {
       ->check(CLI::PositiveNumber)
       ->type_name("N");
   mutants->excludes(calibrates)->excludes(fits);
-  app->callback([&exit_code, wanted, costs] {
-    if (costs->measures || costs->fits) {
+  const auto request = std::make_shared<Request>();
+  request->command = "tandem selftest";
+  CLI::Option* transport =
+      app->add_option("--transport", request->world.transport,
+                      "check this transport instead: order, atomics, progress, speed")
+          ->excludes(mutants)
+          ->excludes(calibrates)
+          ->excludes(fits)
+          ->type_name("NAME");
+  add_ranks_option(*app, *request, "with --transport: ranks [2]")->needs(transport);
+  add_membership_options(*app, *request);
+  add_timeout_option(*app, *request);
+  app->callback([=, &exit_code] {
+    if (transport->count() > 0) {
+      exit_code = selftest_transport(*app, *request);
+    } else if (costs->measures || costs->fits) {
       exit_code = selftest_calibrate(*costs);
     } else if (wanted->asked) {
       exit_code = selftest_mutants(wanted->configurations, wanted->generated_step);

@@ -7,8 +7,8 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/request.h"
+#include "tandem/case.h"
 #include "tandem/error.h"
-#include "tandem/results.h"
 #include "tandem/simulating.h"
 
 namespace tandem::cli {

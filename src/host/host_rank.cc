@@ -17,6 +17,7 @@
 namespace tandem::host {
 namespace {
 
+constexpr const char* kRunning = "is running";
 constexpr auto kSlice = std::chrono::milliseconds(100);
 // Twice the time between two heartbeats.
 constexpr auto kQuiet = std::chrono::milliseconds(1000);
@@ -87,8 +88,22 @@ void HostRank::meet(std::string_view purpose) {
     // Over links the failure of one may overtake the arrival of another.
     const bool all_came = link_ != nullptr && link_->was_completed(meeting);
     if (broken && !all_came) check_poison();
+    if (link_ != nullptr && !all_came) check_ended(purpose, meeting);
     if (Clock::now() >= deadline) report_missing(purpose, meeting);
     sleep_on(area(), seen, kSlice);
+  }
+}
+
+void HostRank::check_ended(std::string_view purpose, std::uint64_t meeting) {
+  for (int peer = 0; peer < ranks(); ++peer) {
+    RankArea& other = control_.ranks[peer];
+    // In this order: its last meeting comes before its end.
+    if (other.state.load() != RankState::finished) continue;
+    if (other.meetings.load() >= meeting) continue;
+    const std::string report =
+        cat("rank ", rank_, ": ", purpose, " cannot be: ", describe_peer(peer));
+    poison(report);
+    throw Error(ErrorKind::lost_rank, report);
   }
 }
 
@@ -226,6 +241,17 @@ std::string HostRank::describe_peer(int peer) {
   return name + ' ' + state_of(peer);
 }
 
+std::string HostRank::describe_others(const std::string& report) {
+  std::string lines;
+  for (int peer = 0; peer < ranks(); ++peer) {
+    if (peer == rank_ || state_of(peer) == kRunning) continue;
+    const std::string line = describe_peer(peer);
+    // "rank 1 (pid 4711" names it, whatever is said of it.
+    if (report.find(line.substr(0, line.find(')'))) == std::string::npos) lines += "\n  " + line;
+  }
+  return lines;
+}
+
 std::string HostRank::state_of(int peer) {
   RankArea& other = control_.ranks[peer];
   const int pid = other.pid.load();
@@ -250,7 +276,7 @@ std::string HostRank::state_of(int peer) {
         return cat("has been silent for ", link_->silence(peer).count(), " ms");
       }
   }
-  return "is running";
+  return kRunning;
 }
 
 void HostRank::await_flush(int peer) {

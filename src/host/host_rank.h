@@ -68,6 +68,8 @@ class HostRank {
   void check_poison();
   // "rank 2 (pid 4711) is dead", "… is stopped", "… is running".
   std::string describe_peer(int peer);
+  // One line for each peer that is not running and that the report does not name yet.
+  std::string describe_others(const std::string& report);
   // The same where no kernel runs: bytes to and from a window, over whatever connects the ranks.
   // Both return when the bytes are there. Throws as a meeting does.
   void write_window(const Windows& windows, int owner, std::int64_t offset, const void* from,
@@ -80,6 +82,8 @@ class HostRank {
   void await_flush(int peer);
   std::string state_of(int peer);
   void report_missing(std::string_view purpose, std::uint64_t meeting);
+  // Throws if a peer has ended without coming: nobody need wait for the deadline.
+  void check_ended(std::string_view purpose, std::uint64_t meeting);
 
   Transport& transport_;
   ControlArea& control_;

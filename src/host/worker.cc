@@ -113,7 +113,8 @@ class WorkerLoop {
       if (core->fiber.finished() || core->wait.kind == Wait::Kind::until) continue;
       if (core->wait.since == Clock::time_point{}) core->wait.since = now;
       if (now - core->wait.since < timeout) continue;
-      const std::string report = site_.describe_waits(worker_, core);
+      std::string report = site_.describe_waits(worker_, core);
+      report += site_.rank().describe_others(report);
       site_.fail(std::make_exception_ptr(Error(ErrorKind::timeout, report)), report);
       return true;
     }

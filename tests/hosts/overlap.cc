@@ -58,11 +58,11 @@ class Measurement {
     op_.prepare({codes_.data(), scales_.data()});
   }
 
-  // Median of some launches, each the slowest rank's, in milliseconds.
+  // The launch that was least disturbed, by its slowest rank, in milliseconds.
   double run(double ns_per_product) {
     host::HostRank& rank = *world_.impl().rank;
     rank.set_ns_per_product(ns_per_product);
-    std::vector<double> times;
+    double best = 1e9;
     for (int launch = 0; launch < 7; ++launch) {
       world_.barrier();
       const auto start = host::Clock::now();
@@ -72,10 +72,9 @@ class Measurement {
       for (const std::string& text : rank.exchange("the times", std::to_string(own.count()))) {
         slowest = std::max(slowest, std::stod(text));
       }
-      if (launch > 0) times.push_back(slowest);  // the first one warms up
+      best = std::min(best, slowest);
     }
-    std::ranges::sort(times);
-    return times[times.size() / 2];
+    return best;
   }
 
  private:
