@@ -53,7 +53,7 @@ void multiply(Operands& it, int copy) {
     for (std::int64_t column = 0; column < n; column += kTileColumns) {
       const std::int64_t count = std::min(kTileColumns, n - column);
       gemm::multiply(it.rows, weights, 0, column, count, it.order(), gemm::Start::from_zero,
-                     {it.sums.data(), count}, {});
+                     {it.sums.data(), count, gemm::padded_rows(part.rows)}, {});
       for (std::int64_t i = 0; i < part.rows; ++i) {
         gemm::store_row(it.sums.data() + i * count, nullptr, count, OutputType::bf16,
                         it.c.data() + (row + i) * n + column);

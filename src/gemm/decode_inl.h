@@ -61,35 +61,73 @@ HWY_INLINE V32 decode(const std::uint8_t* codes) {
   }
 }
 
-template <ElementFormat kFormat>
-void decode_columns(const ColumnsToPanel& step) {
-  const F32 d;
-  HWY_ALIGN float factors[kPanelColumns] = {};
-  HWY_ALIGN std::uint8_t transposed[kGroup * kPanelColumns] = {};
-  float* out = step.panel;
-  for (std::int64_t first = 0; first < step.k; first += kGroup) {
-    const std::int64_t length = step.k - first < kGroup ? step.k - first : kGroup;
-    for (int column = 0; column < step.count; ++column) {
-      const std::uint8_t* codes = step.codes[column] + first;
-      for (std::int64_t i = 0; i < length; ++i) transposed[i * kPanelColumns + column] = codes[i];
-      factors[column] = group_factor<kFormat>(step.scales[column][first / kGroup]);
+// 16 columns × 16 k's of codes to 16 k's × 16 columns: interleaving the first half of the vectors
+// with the second, four times, is the transposition.
+HWY_INLINE void transpose_block(const std::uint8_t* const* columns, int count, std::int64_t k,
+                                std::int64_t length, std::uint8_t* out) {
+  const hn::Full128<std::uint8_t> d;
+  hn::Vec<decltype(d)> from[kPanelColumns];
+  hn::Vec<decltype(d)> to[kPanelColumns];
+  for (int column = 0; column < kPanelColumns; ++column) {
+    from[column] = column < count ? hn::LoadU(d, columns[column] + k) : hn::Zero(d);
+  }
+  for (int stage = 0; stage < 4; ++stage) {
+    for (int i = 0; i < kPanelColumns / 2; ++i) {
+      to[2 * i] = hn::InterleaveLower(d, from[i], from[i + kPanelColumns / 2]);
+      to[2 * i + 1] = hn::InterleaveUpper(d, from[i], from[i + kPanelColumns / 2]);
     }
-    for (std::int64_t i = 0; i < length; ++i) {
-      for (std::int64_t lane = 0; lane < kPanelColumns; lane += kLanes) {
-        const V32 values = hn::Mul(decode<kFormat>(transposed + i * kPanelColumns + lane),
-                                   hn::Load(d, factors + lane));
-        hn::Store(values, d, out + lane);
-      }
-      out += kPanelColumns;
+    for (int i = 0; i < kPanelColumns; ++i) from[i] = to[i];
+  }
+  for (int i = 0; i < length; ++i) hn::Store(from[i], d, out + i * kPanelColumns);
+}
+
+HWY_NOINLINE void columns_to_codes(const ColumnsToCodes& step) {
+  for (std::int64_t k = 0; k < step.k; k += kBlock) {
+    const std::int64_t length = step.k - k < kBlock ? step.k - k : kBlock;
+    transpose_block(step.codes, step.count, k, length, step.panel + k * kPanelColumns);
+  }
+  for (std::int64_t group = 0; group * kGroup < step.k; ++group) {
+    std::uint8_t* scales = step.panel_scales + group * kPanelColumns;
+    for (int column = 0; column < kPanelColumns; ++column) {
+      scales[column] = column < step.count ? step.scales[column][group] : 0;
     }
   }
 }
 
-HWY_NOINLINE void columns_to_panel(const ColumnsToPanel& step) {
+// kLanes factors of groups from their scale bytes.
+template <ElementFormat kFormat>
+HWY_INLINE V32 factors_of(const std::uint8_t* scales) {
+  const hn::RebindToUnsigned<F32> d_bits;
+  const hn::Rebind<std::uint8_t, F32> d_scale;
+  const auto bias = hn::Set(d_bits, kFactorBias<kFormat>);
+  const auto exponent = hn::Add(hn::PromoteTo(d_bits, hn::LoadU(d_scale, scales)), bias);
+  const auto subnormal = hn::Set(d_bits, 0x00400000u);
+  const auto is_zero = hn::Eq(exponent, hn::Zero(d_bits));
+  return hn::BitCast(F32(), hn::IfThenElse(is_zero, subnormal, hn::ShiftLeft<23>(exponent)));
+}
+
+template <ElementFormat kFormat>
+void decode_codes(const CodesToPanel& step) {
+  const F32 d;
+  for (std::int64_t first = 0; first < step.depth; first += kGroup) {
+    const std::int64_t length = step.depth - first < kGroup ? step.depth - first : kGroup;
+    for (std::int64_t lane = 0; lane < kPanelColumns; lane += kLanes) {
+      const V32 factors = factors_of<kFormat>(step.scales + first / kGroup * kPanelColumns + lane);
+      const std::uint8_t* codes = step.codes + first * kPanelColumns + lane;
+      float* out = step.panel + first * kPanelColumns + lane;
+      for (std::int64_t i = 0; i < length; ++i) {
+        hn::Store(hn::Mul(decode<kFormat>(codes + i * kPanelColumns), factors), d,
+                  out + i * kPanelColumns);
+      }
+    }
+  }
+}
+
+HWY_NOINLINE void codes_to_panel(const CodesToPanel& step) {
   if (step.format == ElementFormat::e4m3) {
-    decode_columns<ElementFormat::e4m3>(step);
+    decode_codes<ElementFormat::e4m3>(step);
   } else {
-    decode_columns<ElementFormat::e5m2>(step);
+    decode_codes<ElementFormat::e5m2>(step);
   }
 }
 

@@ -5,7 +5,7 @@
 // Layouts, k in blocks of 16 (kBlock):
 //   rows of A, panel order   [panel of 6 rows][k / 16][6][16]
 //   rows of A, lane order    [k / 16][rows][16]
-//   columns of B             [panel of 16 columns][k][16]
+//   columns of B             [panel of 16 columns][k][16], as FP32 or as codes
 #pragma once
 
 #include <cstdint>
@@ -48,14 +48,24 @@ struct LaneStep {
   float sums[kLaneRows][kLaneColumns] = {};  // out
 };
 
-// Up to 16 columns of B, decoded and transposed to one panel; missing columns are zero.
-struct ColumnsToPanel {
-  ElementFormat format = ElementFormat::e4m3;
-  const std::uint8_t* codes[kPanelColumns] = {};
+// Up to 16 columns of B, transposed to one panel of codes and one of scales; missing columns are
+// zero.
+struct ColumnsToCodes {
+  const std::uint8_t* codes[kPanelColumns] = {};  // readable up to a multiple of 16
   const std::uint8_t* scales[kPanelColumns] = {};
   int count = 0;
   std::int64_t k = 0;
-  float* panel = nullptr;
+  std::uint8_t* panel = nullptr;         // [k][16]
+  std::uint8_t* panel_scales = nullptr;  // [group][16]
+};
+
+// A stretch of a panel of codes, decoded: from the first k of a group on.
+struct CodesToPanel {
+  ElementFormat format = ElementFormat::e4m3;
+  const std::uint8_t* codes = nullptr;   // [k][16]
+  const std::uint8_t* scales = nullptr;  // [group][16]
+  std::int64_t depth = 0;
+  float* panel = nullptr;  // [k][16], 64-byte aligned
 };
 
 // One row of A, decoded into blocks of 16 k's, `block_stride` elements apart; the last is filled
@@ -76,7 +86,8 @@ struct Kernels {
   std::int64_t lane_flops_per_us = 0;  // of lane_step
   void (*panel_step)(const PanelStep&) = nullptr;
   void (*lane_step)(LaneStep&) = nullptr;
-  void (*columns_to_panel)(const ColumnsToPanel&) = nullptr;
+  void (*columns_to_codes)(const ColumnsToCodes&) = nullptr;
+  void (*codes_to_panel)(const CodesToPanel&) = nullptr;
   void (*row_to_blocks)(const RowToBlocks&) = nullptr;
   // True if one of `count` codes has a magnitude (low seven bits) of 0x7F.
   bool (*has_all_ones)(const std::uint8_t* codes, std::int64_t count) = nullptr;

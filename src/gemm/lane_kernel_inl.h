@@ -64,10 +64,6 @@ inline constexpr std::int64_t kFactorGroups = 128;
 
 template <ElementFormat kFormat>
 HWY_INLINE void group_factors(const std::uint8_t* scales, std::int64_t groups, float* factors) {
-  const hn::RebindToUnsigned<F32> d_bits;
-  const hn::Rebind<std::uint8_t, F32> d_scale;
-  const auto bias = hn::Set(d_bits, kFactorBias<kFormat>);
-  const auto subnormal = hn::Set(d_bits, 0x00400000u);
   for (std::int64_t group = 0; group < groups; group += kLanes) {
     std::uint8_t rest[kLanes] = {};
     const std::uint8_t* from = scales + group;
@@ -75,10 +71,7 @@ HWY_INLINE void group_factors(const std::uint8_t* scales, std::int64_t groups, f
       std::memcpy(rest, from, static_cast<std::size_t>(groups - group));
       from = rest;
     }
-    const auto exponent = hn::Add(hn::PromoteTo(d_bits, hn::LoadU(d_scale, from)), bias);
-    const auto is_zero = hn::Eq(exponent, hn::Zero(d_bits));
-    const auto bits = hn::IfThenElse(is_zero, subnormal, hn::ShiftLeft<23>(exponent));
-    hn::Store(bits, d_bits, reinterpret_cast<std::uint32_t*>(factors) + group);
+    hn::Store(factors_of<kFormat>(from), F32(), factors + group);
   }
 }
 

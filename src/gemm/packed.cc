@@ -34,29 +34,57 @@ void copy_canonical(const MxMatrix& source, WeightSegment& segment) {
   }
 }
 
+// K's of a panel that are transposed before they are decoded: they stay in L1.
+constexpr std::int64_t kChunkDepth = 128;
+static_assert(kChunkDepth % kGroup == 0);
+
+// Marks the columns that need the exact path.
+void find_exact_columns(WeightSegment& segment) {
+  const std::int64_t columns = segment.canonical.rows;
+  segment.exact.resize(static_cast<std::size_t>(columns));
+  for (std::int64_t column = 0; column < columns; ++column) {
+    if (!row_needs_exact_path(kernels(), segment.canonical, column)) continue;
+    segment.exact[static_cast<std::size_t>(column)] = 1;
+    segment.exact_columns.push_back(column);
+  }
+}
+
+// Columns of a panel from `first_k` on, at most a chunk of them.
+ColumnsToCodes chunk_of(const WeightSegment& segment, std::int64_t panel, std::int64_t first_k) {
+  const std::int64_t first = panel * kPanelColumns;
+  ColumnsToCodes step{
+      .count = static_cast<int>(std::min(kPanelColumns, segment.canonical.rows - first)),
+      .k = std::min(kChunkDepth, segment.k - first_k)};
+  for (int column = 0; column < step.count; ++column) {
+    step.codes[column] = segment.canonical.row(first + column) + first_k;
+    step.scales[column] = segment.canonical.scale_row(first + column) + first_k / kGroup;
+  }
+  return step;
+}
+
 WeightSegment pack_segment(const MxMatrix& source) {
   const Kernels& table = kernels();
   WeightSegment segment;
   segment.k = source.k;
   copy_canonical(source, segment);
+  find_exact_columns(segment);
   const std::int64_t panels = ceil_div(source.rows, kPanelColumns);
   segment.panels = AlignedBuffer<float>(tandem::multiply({panels, kPanelColumns, source.k}));
-  segment.exact.resize(static_cast<std::size_t>(source.rows));
+  alignas(kCacheLine) std::uint8_t codes[kChunkDepth * kPanelColumns];
+  alignas(kCacheLine) std::uint8_t scales[kChunkDepth / kGroup * kPanelColumns];
   for (std::int64_t panel = 0; panel < panels; ++panel) {
-    const std::int64_t first = panel * kPanelColumns;
-    ColumnsToPanel step{.format = source.format,
-                        .count = static_cast<int>(std::min(kPanelColumns, source.rows - first)),
-                        .k = source.k,
-                        .panel = segment.panels.data() + panel * segment.panel_stride()};
-    for (int column = 0; column < step.count; ++column) {
-      step.codes[column] = segment.canonical.row(first + column);
-      step.scales[column] = segment.canonical.scale_row(first + column);
-      if (row_needs_exact_path(table, segment.canonical, first + column)) {
-        segment.exact[static_cast<std::size_t>(first + column)] = 1;
-        segment.exact_columns.push_back(first + column);
-      }
+    float* target = segment.panels.data() + panel * segment.panel_stride();
+    for (std::int64_t k = 0; k < segment.k; k += kChunkDepth) {
+      ColumnsToCodes step = chunk_of(segment, panel, k);
+      step.panel = codes;
+      step.panel_scales = scales;
+      table.columns_to_codes(step);
+      table.codes_to_panel({.format = source.format,
+                            .codes = codes,
+                            .scales = scales,
+                            .depth = step.k,
+                            .panel = target + k * kPanelColumns});
     }
-    table.columns_to_panel(step);
   }
   return segment;
 }

@@ -43,13 +43,23 @@ void lane_step(LaneStep& step) {
   }
 }
 
-void columns_to_panel(const ColumnsToPanel& step) {
-  std::fill_n(step.panel, step.k * kPanelColumns, 0.0f);
-  for (int column = 0; column < step.count; ++column) {
+void columns_to_codes(const ColumnsToCodes& step) {
+  for (int column = 0; column < kPanelColumns; ++column) {
+    const bool there = column < step.count;
     for (std::int64_t k = 0; k < step.k; ++k) {
-      step.panel[k * kPanelColumns + column] =
-          decode(step.format, step.codes[column][k], step.scales[column][k / kGroup]);
+      step.panel[k * kPanelColumns + column] = there ? step.codes[column][k] : 0;
     }
+    for (std::int64_t group = 0; group < ceil_div(step.k, kGroup); ++group) {
+      step.panel_scales[group * kPanelColumns + column] = there ? step.scales[column][group] : 0;
+    }
+  }
+}
+
+void codes_to_panel(const CodesToPanel& step) {
+  for (std::int64_t i = 0; i < step.depth * kPanelColumns; ++i) {
+    const std::int64_t group = i / kPanelColumns / kGroup;
+    step.panel[i] =
+        decode(step.format, step.codes[i], step.scales[group * kPanelColumns + i % kPanelColumns]);
   }
 }
 
@@ -110,7 +120,8 @@ const Kernels& portable_kernels() {
       .lane_flops_per_us = 400,
       .panel_step = panel_step,
       .lane_step = lane_step,
-      .columns_to_panel = columns_to_panel,
+      .columns_to_codes = columns_to_codes,
+      .codes_to_panel = codes_to_panel,
       .row_to_blocks = row_to_blocks,
       .has_all_ones = has_all_ones,
       .store_row = store_row,

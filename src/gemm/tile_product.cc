@@ -73,38 +73,53 @@ void edge_step(const Product& p, PanelStep step, std::int64_t row_count, std::in
   }
 }
 
-// Fetches share `index` of `shares` of a block of B that the next steps will read.
-void prefetch_share(const float* columns, std::int64_t elements, std::int64_t index,
+// Fetches share `index` of `shares` of a stretch of a panel.
+void prefetch_share(const float* begin, std::int64_t elements, std::int64_t index,
                     std::int64_t shares) {
   constexpr std::int64_t kLine = kCacheLine / sizeof(float);
   const std::int64_t lines = elements / kLine;
   for (std::int64_t line = index * lines / shares; line < (index + 1) * lines / shares; ++line) {
-    __builtin_prefetch(columns + line * kLine, 0, 3);
+    __builtin_prefetch(begin + line * kLine, 0, 3);
+  }
+}
+
+// What the next step will read of B.
+struct Ahead {
+  std::int64_t panel = 0;
+  int panels = 0;  // 0: nothing follows
+  std::int64_t k = 0;
+  std::int64_t depth = 0;
+};
+
+// Fetches share `index` of `shares` of it.
+void prefetch(const WeightSegment& segment, const Ahead& ahead, std::int64_t index,
+              std::int64_t shares) {
+  for (std::int64_t panel = ahead.panel; panel < ahead.panel + ahead.panels; ++panel) {
+    const float* begin =
+        segment.panels.data() + panel * segment.panel_stride() + ahead.k * kPanelColumns;
+    prefetch_share(begin, ahead.depth * kPanelColumns, index, shares);
   }
 }
 
 // Rows [row, row_end) times one group of panels over the k's [k, k + depth).
-void multiply_group(const Product& p, const PanelGroup& group, const PanelGroup& next,
-                    std::int64_t row, std::int64_t row_end, std::int64_t k, std::int64_t depth) {
-  const float* columns = p.segment.panels.data() + k * kPanelColumns;
-  const float* next_columns = columns + next.panel * p.segment.panel_stride();
+void multiply_group(const Product& p, const PanelGroup& group, const Ahead& ahead, std::int64_t row,
+                    std::int64_t row_end, std::int64_t k, std::int64_t depth) {
   const std::int64_t column = group.panel * kPanelColumns + group.begin - p.first;
   const std::int64_t row_panels = ceil_div(row_end - row, kPanelRows);
-  PanelStep step{.columns = columns + group.panel * p.segment.panel_stride(),
+  PanelStep step{.columns = p.segment.panels.data() + group.panel * p.segment.panel_stride() +
+                            k * kPanelColumns,
                  .panel_stride = p.segment.panel_stride(),
                  .panels = group.panels,
                  .depth = depth,
                  .start = k == 0 ? p.start : Start::from_stored,
                  .pitch = p.accumulators.pitch};
   for (std::int64_t index = 0; index < row_panels; ++index, row += kPanelRows) {
-    for (int panel = 0; panel < next.panels; ++panel) {
-      prefetch_share(next_columns + panel * p.segment.panel_stride(), depth * kPanelColumns, index,
-                     row_panels);
-    }
+    prefetch(p.segment, ahead, index, row_panels);
     step.rows = p.rows.blocks.data() + row / kPanelRows * p.rows.panel_stride() + k * kPanelRows;
     step.sums = p.accumulators.values + row * p.accumulators.pitch + column;
     const std::int64_t row_count = std::min(kPanelRows, row_end - row);
-    if (row_count == kPanelRows && group.whole()) {
+    const bool fits = row_count == kPanelRows || row + kPanelRows <= p.accumulators.rows_there;
+    if (fits && group.whole()) {
       p.table.panel_step(step);
     } else {
       edge_step(p, step, row_count, group.begin, group.end);
@@ -117,17 +132,22 @@ void multiply_group(const Product& p, const PanelGroup& group, const PanelGroup&
 // Rows [row, row_end) times columns [column, column_end) over all k.
 void multiply_block(const Product& p, std::int64_t row, std::int64_t row_end, std::int64_t column,
                     std::int64_t column_end) {
+  const auto depth_at = [&](std::int64_t k) { return std::min(kDepthBlock, p.segment.k - k); };
   for (std::int64_t k = 0; k < p.segment.k; k += kDepthBlock) {
-    const std::int64_t depth = std::min(kDepthBlock, p.segment.k - k);
     PanelGroup group = group_at(column, column_end, p.table.panels_max);
     for (;;) {
       const std::int64_t end = group.panel * kPanelColumns + group.end;
-      if (end == column_end) {
-        multiply_group(p, group, {.panels = 0}, row, row_end, k, depth);
-        break;
+      const bool last = end == column_end;
+      // Behind the last group of a block its first one follows, further down in k.
+      const PanelGroup next = group_at(last ? column : end, column_end, p.table.panels_max);
+      Ahead ahead{next.panel, next.panels, last ? k + kDepthBlock : k, 0};
+      if (ahead.k < p.segment.k) {
+        ahead.depth = depth_at(ahead.k);
+      } else {
+        ahead.panels = 0;
       }
-      const PanelGroup next = group_at(end, column_end, p.table.panels_max);
-      multiply_group(p, group, next, row, row_end, k, depth);
+      multiply_group(p, group, ahead, row, row_end, k, depth_at(k));
+      if (last) break;
       group = next;
     }
   }
@@ -187,6 +207,8 @@ void write_zeros(const Product& p) {
 }
 
 }  // namespace
+
+std::int64_t padded_rows(std::int64_t rows) { return round_up(rows, kPanelRows); }
 
 void multiply(const PackedRows& rows, const PackedWeights& weights, int segment, std::int64_t first,
               std::int64_t count, SumOrder order, Start start, Accumulators accumulators,

@@ -14,7 +14,8 @@
 namespace tandem::gemm {
 
 // B [K, N] packed once per operator: FP32 panels with the scales applied, per K segment. Keeps a
-// canonical copy of the codes where the exact path needs it. Immutable, shared by all workers.
+// canonical copy of the codes for lane order and for the exact path. Immutable, shared by all
+// workers.
 class PackedWeights {
  public:
   // One MxMatrix per K segment, all with the same count of rows (= columns of B) and one format.
@@ -51,19 +52,25 @@ class PackedRows {
   std::unique_ptr<Impl> impl_;
 };
 
-// Accumulators of a tile: rows × columns FP32, `pitch` elements apart.
+// Accumulators of a tile: rows × columns FP32, `pitch` elements apart. Where there is memory for
+// padded_rows(rows) of them, say so: the last rows then need no detour, and what lies behind them
+// is overwritten.
 struct Accumulators {
   float* values = nullptr;
   std::int64_t pitch = 0;
+  std::int64_t rows_there = 0;  // 0: as many as the tile has
 };
+
+// The rows that the kernels write for a tile of `rows`.
+std::int64_t padded_rows(std::int64_t rows);
 
 enum class Start { from_zero, from_stored };
 
 // accumulators (+)= rows · columns [first, first + count) of one K segment. `pause` is called
 // about every 100 µs of work, between two steps: a worker yields there.
-void multiply(const PackedRows& rows, const PackedWeights& weights, int segment,
-              std::int64_t first, std::int64_t count, SumOrder order, Start start,
-              Accumulators accumulators, const std::function<void()>& pause);
+void multiply(const PackedRows& rows, const PackedWeights& weights, int segment, std::int64_t first,
+              std::int64_t count, SumOrder order, Start start, Accumulators accumulators,
+              const std::function<void()>& pause);
 
 // The SIMD targets this machine can run, best first, and a way to force one (tests; empty: best).
 std::vector<const char*> simd_targets();
