@@ -11,9 +11,9 @@ namespace tandem::check {
 // One new access against what the shadow remembers.
 class AccessCheck final : public ShadowListener {
  public:
-  AccessCheck(HappensBefore& owner, const sim::Op& op, const Clock& clock, std::uint32_t agent,
-              std::uint32_t epoch, std::uint32_t what)
-      : owner_(owner), op_(op), clock_(clock), agent_(agent), epoch_(epoch), what_(what) {}
+  AccessCheck(HappensBefore& owner, const Clock& clock, std::uint32_t agent, std::uint32_t epoch,
+              std::uint32_t what)
+      : owner_(owner), clock_(clock), agent_(agent), epoch_(epoch), what_(what) {}
 
   void look_at(const sim::Access& access) { access_ = &access; }
 
@@ -109,7 +109,6 @@ class AccessCheck final : public ShadowListener {
   }
 
   HappensBefore& owner_;
-  const sim::Op& op_;
   const Clock& clock_;
   std::uint32_t agent_;
   std::uint32_t epoch_;
@@ -122,7 +121,7 @@ void HappensBefore::check_accesses(sim::Op& op, const Clock& clock, std::uint32_
                                    bool reads) {
   if (op.accesses.empty()) return;
   const std::uint32_t what = describe(op);
-  AccessCheck check(*this, op, clock, agent, epoch, what);
+  AccessCheck check(*this, clock, agent, epoch, what);
   for (const sim::Access& access : op.accesses) {
     const bool is_read = access.kind == sim::AccessKind::read;
     if (is_read ? !reads : !writes) continue;

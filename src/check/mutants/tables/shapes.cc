@@ -11,7 +11,6 @@ using Kind = Mutant::Kind;
 constexpr std::string_view kPut = "vector channel write_nbi registry.cc";
 constexpr std::string_view kCubeLoad = "cube MTE2 load cube_pipeline.cc";
 constexpr std::string_view kCubeStore = "cube FIX store cube_pipeline.cc";
-constexpr std::string_view kReduceLoad = "vector MTE2 load reduce.cc";
 constexpr std::string_view kReduceStore = "vector MTE3 store reduce.cc";
 
 // Remote and own segment have row blocks of tiles of their own: two each for both.
