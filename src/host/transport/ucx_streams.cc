@@ -30,6 +30,7 @@ constexpr std::size_t kBufferBytes = 256 * 1024;
 constexpr std::size_t kBuffersMax = 4;
 // The wake-up descriptor has been seen to miss events (rapidsai/ucxx issue 15).
 constexpr std::chrono::milliseconds kNapMax{50};
+constexpr std::chrono::milliseconds kCloseMax{20};  // of one stream
 
 [[noreturn]] void throw_environment(const char* what, ucs_status_t status) {
   throw Error(ErrorKind::environment, cat("ucx: ", what, ": ", ucx().status_string(status),
@@ -83,6 +84,9 @@ void set_defaults(const SocketAddress& root) {
   setenv("UCX_LOG_LEVEL", "fatal", 0);     // what goes wrong is reported by us, with its rank
   setenv("UCX_HANDLE_ERRORS", "none", 0);  // a library installs no signal handlers
   setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 0);
+  // Shared memory of its own leaves files in /dev/shm behind a killed rank, and fails across
+  // containers of one host.
+  setenv("UCX_TLS", "^posix,sysv,cma,knem,xpmem", 0);
   // With sockets alone a peer may be tried by the loopback or a bridge of containers.
   const std::string interface = has_rdma_devices() ? "" : interface_to(root);
   if (!interface.empty()) setenv("UCX_NET_DEVICES", interface.c_str(), 0);
@@ -102,9 +106,6 @@ class UcxStreams final : public Streams {
 
   ~UcxStreams() override {
     for (std::size_t i = 0; i < peers_.size(); ++i) close(static_cast<int>(i));
-    // Closing makes requests that end when the worker is driven on.
-    const auto limit = Clock::now() + std::chrono::milliseconds(200);
-    while (closing_ > 0 && Clock::now() < limit) ucx().worker_progress(worker_->handle());
   }
 
   std::int64_t send(int rank, std::span<const iovec> pieces) override {
@@ -167,7 +168,8 @@ class UcxStreams final : public Streams {
     ucp_request_param_t parameters{};
     parameters.op_attr_mask =
         UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-    parameters.flags = UCP_EP_CLOSE_FLAG_FORCE;
+    // A sound peer still gets what is on its way to it.
+    parameters.flags = peer.failed() ? UCP_EP_CLOSE_FLAG_FORCE : 0;
     parameters.cb.send = on_closed;
     parameters.user_data = this;
     const ucs_status_ptr_t request = ucx().ep_close_nbx(peer.endpoint, &parameters);
@@ -175,6 +177,8 @@ class UcxStreams final : public Streams {
     peer.endpoint = nullptr;
     peer.unread = false;
     peer.full = false;
+    const auto limit = Clock::now() + kCloseMax;
+    while (closing_ > 0 && Clock::now() < limit) ucx().worker_progress(worker_->handle());
   }
 
   void wait(std::chrono::milliseconds limit, std::vector<int>& readable) override {
@@ -280,7 +284,10 @@ class UcxStreams final : public Streams {
     ssize_t count = 0;
     do {
       count = ucx().stream_worker_poll(worker_->handle(), polled.data(), polled.size(), 0);
-      for (ssize_t i = 0; i < count; ++i) static_cast<Peer*>(polled[i].user_data)->unread = true;
+      for (ssize_t i = 0; i < count; ++i) {
+        // An endpoint that UCX made for a peer of a closed one has no owner here.
+        if (polled[i].user_data != nullptr) static_cast<Peer*>(polled[i].user_data)->unread = true;
+      }
     } while (count == static_cast<ssize_t>(polled.size()));
     bool room = false;
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
