@@ -22,7 +22,9 @@ ATTEMPTS = 4
 TIMEOUT_MS = 1000
 IN_TIME_S = TIMEOUT_MS / 1000 + 2
 RANDOM = random.Random(int(os.environ.get("TANDEM_SEED", time.time_ns())))
-OPERATORS = ("all-to-all-matmul", "all-gather-matmul", "matmul-all-gather", "matmul-reduce-scatter")
+OPERATORS = ("all-to-all-matmul", "all-gather-matmul", "matmul-all-gather",
+             "matmul-reduce-scatter")
+SMALL = ("-m", "130", "-n", "514", "-k", "777")
 LONG_RUN = ("all-gather-matmul", "-m", "64", "-n", "256", "-k", "512", "--repeat", "20000",
             "--timeout-ms", str(TIMEOUT_MS))
 
@@ -60,17 +62,17 @@ class OnHosts(unittest.TestCase):
         hosts = self.make(4)
         for transport in TRANSPORTS:
             self.expect_pass(hosts, [0, 1, 2, 3], "all", "--transport", transport, "--tiles", "7",
-                             "-m", "65", "-n", "130", "-k", "333")
+                             *SMALL)
 
     def test_two_ranks_on_each_of_two_hosts(self):
         hosts = self.make(2)
         for transport in TRANSPORTS:
-            self.expect_pass(hosts, [0, 0, 1, 1], "all", "--transport", transport)
+            self.expect_pass(hosts, [0, 0, 1, 1], "all", "--transport", transport, *SMALL)
 
     def test_a_slow_link_changes_no_bit(self):
         hosts = self.make(2, "100mbit")
         for transport in TRANSPORTS:
-            self.expect_pass(hosts, [0, 1], "all", "--transport", transport, "--repeat", "2")
+            self.expect_pass(hosts, [0, 1], "all", "--transport", transport, *SMALL)
 
     def test_transfers_hide_behind_products(self):
         """Fused below 0.75 of the sum, with products as long as the transfers, at 1 Gbit/s."""

@@ -5,6 +5,7 @@
 // and exits with 1 if fused is not below the share of compute + comm that is given.
 //   overlap OPERATOR TRANSPORT ROUNDS SHARE_MAX
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -92,7 +93,7 @@ int measure(const std::string& name, const std::string& transport, int rounds, d
   // Products alone: the same shape where all memory is near.
   const Problem problem = problem_of(op, world->size(), rounds);
   double compute = 0;
-  double ns_per_product = 0;
+  std::atomic<double> rate = 0;
   const auto time_products = [&](World& near) -> std::string {
     Measurement products(near, problem);
     // Time is a + b · rate; two probes give both.
@@ -100,19 +101,19 @@ int measure(const std::string& name, const std::string& transport, int rounds, d
     constexpr double kHigh = 1e-2;
     const double base = products.run(kLow);
     const double slope = (products.run(kHigh) - base) / kHigh;
-    ns_per_product = std::max(1e-4, (comm - base) / slope);
-    return std::to_string(products.run(ns_per_product));
+    if (near.rank() == 0) rate = std::max(1e-4, (comm - base) / slope);
+    near.barrier();
+    return std::to_string(products.run(rate));
   };
-  WorldOptions near{.ranks = world->size(), .transport = "threads", .workers = 1};
-  for (const RankOutcome& outcome : World::spawn(near, time_products)) {
-    compute = std::max(compute, std::atof(outcome.result.c_str()));
+  // On one rank alone, since all hosts may share this machine's processors.
+  if (world->rank() == 0) {
+    const WorldOptions near{.ranks = world->size(), .transport = "threads", .workers = 1};
+    for (const RankOutcome& outcome : World::spawn(near, time_products)) {
+      compute = std::max(compute, std::atof(outcome.result.c_str()));
+    }
   }
-  double largest = 0;
-  for (const std::string& text :
-       world->impl().rank->exchange("the rate", std::to_string(ns_per_product * 1e6))) {
-    largest = std::max(largest, std::stod(text) * 1e-6);
-  }
-  const double fused = Measurement(*world, problem).run(largest);
+  const auto rates = world->impl().rank->exchange("the rate", std::to_string(rate * 1e6));
+  const double fused = Measurement(*world, problem).run(std::stod(rates[0]) * 1e-6);
   if (world->rank() != 0) return 0;
   const double masking = (compute + comm - fused) / std::min(compute, comm);
   std::printf("%s %d %.1f %.1f %.1f %.3f %.3f\n", name.c_str(), rounds, compute, comm, fused,

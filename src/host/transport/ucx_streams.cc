@@ -3,24 +3,16 @@
 // sockets just as much: UCX emulates them there (docs/decisions/0009).
 #include "host/transport/ucx_streams.h"
 
-#include <dirent.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/strings.h"
 #include "host/transport/ucx_library.h"
-#include "tandem/error.h"
 
 namespace tandem::host {
 namespace {
@@ -30,70 +22,15 @@ constexpr std::size_t kBufferBytes = 256 * 1024;
 constexpr std::size_t kBuffersMax = 4;
 // The wake-up descriptor has been seen to miss events (rapidsai/ucxx issue 15).
 constexpr std::chrono::milliseconds kNapMax{50};
-
-[[noreturn]] void throw_environment(const char* what, ucs_status_t status) {
-  throw Error(ErrorKind::environment, cat("ucx: ", what, ": ", ucx().status_string(status),
-                                          "; look at ucx_info -d, or use --transport tcp"));
-}
-
-// The interface that has the address by which this host reaches `root`.
-std::string interface_to(const SocketAddress& root) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_DGRAM;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(root.host.c_str(), root.port.c_str(), &hints, &found) != 0) return "";
-  // Connecting a datagram socket sends nothing; it asks the routes.
-  const Socket probe(socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  const bool routed = connect(probe.file(), found->ai_addr, found->ai_addrlen) == 0;
-  freeaddrinfo(found);
-  if (!routed) return "";
-  const std::string own = local_address(probe).host;
-  std::string name;
-  ifaddrs* all = nullptr;
-  if (getifaddrs(&all) != 0) return "";
-  for (const ifaddrs* next = all; next != nullptr; next = next->ifa_next) {
-    if (next->ifa_addr == nullptr) continue;
-    const int family = next->ifa_addr->sa_family;
-    if (family != AF_INET && family != AF_INET6) continue;
-    char host[NI_MAXHOST] = {};
-    const socklen_t bytes = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-    getnameinfo(next->ifa_addr, bytes, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
-    if (own == host) name = next->ifa_name;
-  }
-  freeifaddrs(all);
-  return name;
-}
-
-bool has_rdma_devices() {
-  DIR* folder = opendir("/sys/class/infiniband");
-  if (folder == nullptr) return false;
-  bool any = false;
-  while (const dirent* entry = readdir(folder)) any = any || entry->d_name[0] != '.';
-  closedir(folder);
-  return any;
-}
-
-// UCX reads its settings from the environment, some when it is loaded, the others before the
-// context is made; what the user has set stays. A change to the configuration object later is
-// accepted and has no effect (1.13).
-void set_defaults(const SocketAddress& root) {
-  // Software transfers go in 8 KiB pieces by default: a quarter of the bandwidth of these.
-  setenv("UCX_TCP_TX_SEG_SIZE", "256k", 0);
-  setenv("UCX_TCP_RX_SEG_SIZE", "256k", 0);
-  setenv("UCX_LOG_LEVEL", "fatal", 0);     // what goes wrong is reported by us, with its rank
-  setenv("UCX_HANDLE_ERRORS", "none", 0);  // a library installs no signal handlers
-  setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 0);
-  // With sockets alone a peer may be tried by the loopback or a bridge of containers.
-  const std::string interface = has_rdma_devices() ? "" : interface_to(root);
-  if (!interface.empty()) setenv("UCX_NET_DEVICES", interface.c_str(), 0);
-}
+constexpr std::chrono::milliseconds kCloseMax{20};  // for what is on its way in one stream
+constexpr std::chrono::milliseconds kDestroyMax{200};
 
 class UcxStreams final : public Streams {
  public:
   UcxStreams(std::unique_ptr<UcxWorker> worker, const std::vector<std::string>& addresses, int rank)
       : worker_(std::move(worker)), kick_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     const ucs_status_t status = ucx().worker_get_efd(worker_->handle(), &event_file_);
-    if (status != UCS_OK) throw_environment("no wake-up descriptor", status);
+    if (status != UCS_OK) throw_ucx_error("no wake-up descriptor", status);
     for (std::size_t i = 0; i < addresses.size(); ++i) {
       peers_.push_back(std::make_unique<Peer>());
       if (static_cast<int>(i) != rank) connect(*peers_[i], static_cast<int>(i), addresses[i]);
@@ -103,8 +40,10 @@ class UcxStreams final : public Streams {
   ~UcxStreams() override {
     for (std::size_t i = 0; i < peers_.size(); ++i) close(static_cast<int>(i));
     // Closing makes requests that end when the worker is driven on.
-    const auto limit = Clock::now() + std::chrono::milliseconds(200);
+    const auto limit = Clock::now() + kDestroyMax;
     while (closing_ > 0 && Clock::now() < limit) ucx().worker_progress(worker_->handle());
+    // UCX aborts the process if they are still open when their worker goes: rather a leak.
+    if (closing_ > 0) worker_.release();  // NOLINT(bugprone-unused-return-value)
   }
 
   std::int64_t send(int rank, std::span<const iovec> pieces) override {
@@ -164,6 +103,12 @@ class UcxStreams final : public Streams {
     Peer& peer = *peers_[rank];
     if (peer.endpoint == nullptr) return;
     drop_chunk(peer);
+    // A sound peer still gets what is on its way to it. Closing with a flush would do that too, but
+    // a worker cannot be destroyed while such a request is open, and a frozen peer keeps it open.
+    const auto limit = Clock::now() + kCloseMax;
+    while (!peer.failed() && has_busy_buffer(peer) && Clock::now() < limit) {
+      ucx().worker_progress(worker_->handle());
+    }
     ucp_request_param_t parameters{};
     parameters.op_attr_mask =
         UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
@@ -244,7 +189,11 @@ class UcxStreams final : public Streams {
     parameters.err_handler = {on_error, &peer};
     parameters.user_data = &peer;
     const ucs_status_t status = ucx().ep_create(worker_->handle(), &parameters, &peer.endpoint);
-    if (status != UCS_OK) throw_environment(cat("no endpoint to rank ", rank).c_str(), status);
+    if (status != UCS_OK) throw_ucx_error(cat("no endpoint to rank ", rank).c_str(), status);
+  }
+
+  static bool has_busy_buffer(const Peer& peer) {
+    return std::ranges::any_of(peer.buffers, [](const auto& buffer) { return buffer->busy; });
   }
 
   static Buffer* free_buffer(Peer& peer) {
@@ -280,7 +229,10 @@ class UcxStreams final : public Streams {
     ssize_t count = 0;
     do {
       count = ucx().stream_worker_poll(worker_->handle(), polled.data(), polled.size(), 0);
-      for (ssize_t i = 0; i < count; ++i) static_cast<Peer*>(polled[i].user_data)->unread = true;
+      for (ssize_t i = 0; i < count; ++i) {
+        // An endpoint that UCX made for a peer of a closed one has no owner here.
+        if (polled[i].user_data != nullptr) static_cast<Peer*>(polled[i].user_data)->unread = true;
+      }
     } while (count == static_cast<ssize_t>(polled.size()));
     bool room = false;
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
@@ -299,41 +251,6 @@ class UcxStreams final : public Streams {
 };
 
 }  // namespace
-
-UcxWorker::UcxWorker(const SocketAddress& root) {
-  set_defaults(root);
-  ucp_config_t* configuration = nullptr;
-  ucs_status_t status = ucx().config_read(nullptr, nullptr, &configuration);
-  if (status != UCS_OK) throw_environment("its settings make no sense", status);
-  ucp_params_t parameters{};
-  parameters.field_mask = UCP_PARAM_FIELD_FEATURES;
-  parameters.features = UCP_FEATURE_STREAM | UCP_FEATURE_WAKEUP;
-  status = ucx().init_version(UCP_API_MAJOR, UCP_API_MINOR, &parameters, configuration, &context_);
-  ucx().config_release(configuration);
-  if (status != UCS_OK) throw_environment("no context", status);
-  ucp_worker_params_t wanted{};
-  wanted.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-  wanted.thread_mode = UCS_THREAD_MODE_SERIALIZED;
-  status = ucx().worker_create(context_, &wanted, &worker_);
-  if (status == UCS_OK) return;
-  ucx().cleanup(context_);
-  throw_environment("no worker", status);
-}
-
-UcxWorker::~UcxWorker() {
-  ucx().worker_destroy(worker_);
-  ucx().cleanup(context_);
-}
-
-std::string UcxWorker::address() const {
-  ucp_address_t* address = nullptr;
-  std::size_t bytes = 0;
-  const ucs_status_t status = ucx().worker_get_address(worker_, &address, &bytes);
-  if (status != UCS_OK) throw_environment("no address", status);
-  std::string text(reinterpret_cast<const char*>(address), bytes);
-  ucx().worker_release_address(worker_, address);
-  return text;
-}
 
 std::unique_ptr<Streams> make_ucx_streams(std::unique_ptr<UcxWorker> worker,
                                           const std::vector<std::string>& addresses, int rank) {
