@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "mx/loops/product_loops.h"
 #include "mx/matrix.h"
-#include "mx/product_loops.h"
 
 namespace tandem {
 

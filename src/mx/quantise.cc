@@ -7,7 +7,7 @@
 #include "mx/e8m0.h"
 #include "mx/float_environment.h"
 #include "mx/formats.h"
-#include "mx/quantise_loops.h"
+#include "mx/loops/quantise_loops.h"
 #include "mx/small_float.h"
 
 namespace tandem {

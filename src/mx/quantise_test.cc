@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "mx/formats.h"
+#include "mx/loops/quantise_loops.h"
 #include "mx/operand_for_test.h"
-#include "mx/quantise_loops.h"
 
 namespace tandem {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mx/product_loops.h"
-#include "mx/quantise_loops.h"
+#include "mx/loops/product_loops.h"
+#include "mx/loops/quantise_loops.h"
 
 namespace tandem {
 

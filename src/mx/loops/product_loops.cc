@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled once per instruction set (CMakeLists.txt), which names the table. Calls no function
 // from a header: the linker could hand a copy with AVX2 instructions to the rest of the program.
-#include "mx/product_loops.h"
+#include "mx/loops/product_loops.h"
 
 namespace tandem {
 namespace {
