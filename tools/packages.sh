@@ -9,7 +9,7 @@ set -eu
 build="build-essential cmake ninja-build ccache python3 libgtest-dev libboost-context-dev
   libcli11-dev libfmt-dev libhwy-dev nlohmann-json3-dev"
 checks="git iproute2 libucx-dev clang clang-format-14 clang-tidy-14 libclang-rt-14-dev
-  libbenchmark-dev"
+  libbenchmark-dev libopenblas0-pthread"
 
 case "${1:-}" in
   "") wanted="$build" ;;

@@ -91,7 +91,12 @@ void BenchArms::make_sites() {
   bindings_.weights = weights_.get();
 }
 
-void BenchArms::poison_c() { std::ranges::fill(c_, std::uint8_t{0xFF}); }
+void BenchArms::poison() {
+  std::ranges::fill(c_, std::uint8_t{0xFF});
+  std::ranges::fill(staging_, std::byte{0xFF});
+  const auto rank = static_cast<std::size_t>(world_.rank());
+  std::fill_n(windows_.addresses[rank], windows_.ranges[rank].bytes, std::byte{0xFF});
+}
 
 void BenchArms::run(BenchArm arm) {
   switch (arm) {

@@ -29,7 +29,9 @@ class BenchArms {
   void run(BenchArm arm);
   // C of the last launch that has one.
   const std::vector<std::uint8_t>& c() const { return c_; }
-  void poison_c();
+  // C, staging and this rank's window, which peers may not use now: an arm that relied on what an
+  // earlier launch left there would show.
+  void poison();
   bool has_baseline() const { return baseline_ != nullptr; }
   // Library and layout; empty without a baseline.
   std::string sgemm() const { return baseline_ ? baseline_->sgemm() : ""; }

@@ -116,6 +116,19 @@ void fill_masking(const BenchSetup& setup, BenchResult& result) {
       masking_degree(products, transfers, ideal_of(setup.plan, products, transfers).time);
 }
 
+// Limits of all ranks together: of as many processors as they can use at once.
+void fill_limits(const WorldOptions& world, const std::vector<BenchRankReport>& reports,
+                 BenchResult& result) {
+  const auto ranks = static_cast<double>(reports.size());
+  const int processors = default_workers(1);
+  const int workers = world.workers.value_or(default_workers(result.problem.ranks));
+  const double threads = std::min<double>(processors, ranks * workers);
+  for (const BenchRankReport& report : reports) {
+    result.fma_peak += report.fma_peak * threads / ranks;
+    result.read_bandwidth += report.read_bandwidth * std::min<double>(processors, ranks) / ranks;
+  }
+}
+
 // What the work needs, whatever the form in which it is done.
 void fill_work(const Plan& plan, BenchResult& result) {
   for (int rank = 0; rank < plan.ranks; ++rank) {
@@ -134,16 +147,15 @@ void fill_work(const Plan& plan, BenchResult& result) {
   }
 }
 
-void fill_result(const BenchSetup& setup, BenchBoard& board,
+void fill_result(const WorldOptions& world, const BenchSetup& setup, BenchBoard& board,
                  const std::vector<BenchRankReport>& reports, BenchResult& result) {
+  fill_limits(world, reports, result);
   const BenchRankReport& first = reports[0];
   result.rounds = first.rounds;
   result.blocks = first.blocks;
   result.sgemm = first.sgemm;
   result.flush_bytes = first.flush_bytes;
   for (const BenchRankReport& report : reports) {
-    result.fma_peak += report.fma_peak;
-    result.read_bandwidth += report.read_bandwidth;
     result.checked_elements += report.checked_elements;
     result.baseline_bound = std::max(result.baseline_bound, report.baseline_bound);
     if (!report.failure.empty()) result.messages.push_back(report.failure);
@@ -169,7 +181,9 @@ void run_case_into(const WorldOptions& options, const BenchSetup& setup, BenchRe
   for (const RankOutcome& outcome : outcomes) {
     if (outcome.exit_code == 0) reports.push_back(parse_bench_report(outcome.result));
   }
-  if (reports.size() == outcomes.size()) return fill_result(setup, shared.board(), reports, result);
+  if (reports.size() == outcomes.size()) {
+    return fill_result(world_options, setup, shared.board(), reports, result);
+  }
   CaseResult failure;
   note_world_failure(outcomes, failure);
   result.verdict = failure.verdict;

@@ -85,7 +85,8 @@ class BenchRank {
   bool runs(BenchArm arm) const { return arm != BenchArm::baseline || arms_.has_baseline(); }
 
   LaunchResult launch(BenchArm arm) {
-    arms_.poison_c();
+    board_.barrier.meet(world_);
+    arms_.poison();
     board_.barrier.meet(world_);
     arms_.run(arm);
     return {0, arms_.c()};

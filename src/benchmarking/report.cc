@@ -57,21 +57,33 @@ std::vector<std::string> row_of(const BenchResult& result, const BenchArmResult&
                            : "wins"};
 }
 
+// The degree is a difference of times over the shorter half: noise where that half is shorter than
+// launches differ from each other.
+std::string masking_line(const BenchResult& result) {
+  const double compute = find_arm(result, BenchArm::compute)->seconds.median;
+  const double comm = find_arm(result, BenchArm::comm)->seconds.median;
+  const BenchSpread& fused = find_arm(result, BenchArm::fused)->seconds;
+  if (std::min(compute, comm) < fused.high - fused.low) {
+    return fmt::format(
+        "  masking degree not told: the shorter half, {} ms, takes less than fused launches differ "
+        "by\n",
+        milliseconds(std::min(compute, comm)));
+  }
+  return fmt::format("  masking degree {:.2f}, of {:.2f} that {} rounds in this order allow\n",
+                     result.masking, result.ideal_masking, result.rounds);
+}
+
 std::string context_lines(const BenchResult& result) {
-  const double per_rank = result.problem.ranks;
   std::string text = fmt::format(
-      "{} R {}: caches {}, flush of {} MiB a rank; FMA peak {:.1f} GFLOP/s, read {:.1f} GB/s of "
-      "{:.0f} ranks together\n",
+      "{} R {}: caches {}, flush of {} MiB a rank; FMA peak {:.1f} GFLOP/s, read {:.1f} GB/s, "
+      "of all ranks together\n",
       to_string(result.problem.op), result.problem.ranks, to_string(result.options.caches),
-      result.flush_bytes >> 20, result.fma_peak / 1e9, result.read_bandwidth / 1e9, per_rank);
+      result.flush_bytes >> 20, result.fma_peak / 1e9, result.read_bandwidth / 1e9);
   if (!result.sgemm.empty()) {
     text += fmt::format("  baseline: {}; error {:.0f} % of the bound on {} elements\n",
                         result.sgemm, 100 * result.baseline_bound, result.checked_elements);
   }
-  if (result.masking != 0 || result.ideal_masking != 0) {
-    text += fmt::format("  masking degree {:.2f}, of {:.2f} that {} rounds in this order allow\n",
-                        result.masking, result.ideal_masking, result.rounds);
-  }
+  if (result.masking != 0 || result.ideal_masking != 0) text += masking_line(result);
   for (const std::string& note : result.notes) text += fmt::format("  note: {}\n", note);
   return text;
 }

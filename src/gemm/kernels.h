@@ -18,14 +18,15 @@
 namespace tandem::gemm {
 
 inline constexpr std::int64_t kBlock = 16;  // k's of one row that lie together in A
-inline constexpr std::int64_t kPanelRows = 6;
+inline constexpr int kPanelRows = 6;
 inline constexpr std::int64_t kPanelColumns = 16;
 inline constexpr int kLaneRows = 8;  // rows and columns of one lane-order step
 inline constexpr int kLaneColumns = 2;
 
-// sums[6][columns] (+)= six rows of A times one or two neighbouring panels of B.
+// sums[row_count][columns] (+)= up to six rows of A times one or two neighbouring panels of B.
 struct PanelStep {
   const float* rows = nullptr;     // a panel of A, at a multiple of 16 in k
+  int row_count = kPanelRows;      // of its six rows, the first ones
   const float* columns = nullptr;  // a panel of B, at the same k; 64-byte aligned
   std::int64_t panel_stride = 0;   // elements to the next panel of B
   int panels = 1;                  // of B: 1, or 2 where Kernels::panels_max allows

@@ -31,18 +31,18 @@ HWY_INLINE void multiply_add(const float* a, V32 b0, V32 b1, V32& sum0, V32& sum
   if constexpr (kWidth == Width::two_vectors) sum1 = hn::MulAdd(value, b1, sum1);
 }
 
-template <Width kWidth>
+template <Width kWidth, int kRows>
 HWY_INLINE void panel_k(const float* a, const float* b, const float* b_second, PanelSums& s) {
   const F32 d;
   // Pinning b0 and b1 to registers with an empty asm: no gain with GCC 12 on Zen 4.
   const V32 b0 = hn::Load(d, b);
   const V32 b1 = kWidth == Width::two_vectors ? hn::Load(d, b_second) : b0;
   multiply_add<kWidth>(a + 0 * kBlock, b0, b1, s.r0a, s.r0b);
-  multiply_add<kWidth>(a + 1 * kBlock, b0, b1, s.r1a, s.r1b);
-  multiply_add<kWidth>(a + 2 * kBlock, b0, b1, s.r2a, s.r2b);
-  multiply_add<kWidth>(a + 3 * kBlock, b0, b1, s.r3a, s.r3b);
-  multiply_add<kWidth>(a + 4 * kBlock, b0, b1, s.r4a, s.r4b);
-  multiply_add<kWidth>(a + 5 * kBlock, b0, b1, s.r5a, s.r5b);
+  if constexpr (kRows > 1) multiply_add<kWidth>(a + 1 * kBlock, b0, b1, s.r1a, s.r1b);
+  if constexpr (kRows > 2) multiply_add<kWidth>(a + 2 * kBlock, b0, b1, s.r2a, s.r2b);
+  if constexpr (kRows > 3) multiply_add<kWidth>(a + 3 * kBlock, b0, b1, s.r3a, s.r3b);
+  if constexpr (kRows > 4) multiply_add<kWidth>(a + 4 * kBlock, b0, b1, s.r4a, s.r4b);
+  if constexpr (kRows > 5) multiply_add<kWidth>(a + 5 * kBlock, b0, b1, s.r5a, s.r5b);
 }
 
 template <Width kWidth>
@@ -57,7 +57,7 @@ HWY_INLINE void store_sums(V32 sum0, V32 sum1, float* sums) {
   if constexpr (kWidth == Width::two_vectors) hn::StoreU(sum1, F32(), sums + kLanes);
 }
 
-template <Width kWidth>
+template <Width kWidth, int kRows>
 HWY_NOINLINE void panel_kernel(const PanelStep& step, const float* b, const float* b_second,
                                float* sums) {
   const std::int64_t pitch = step.pitch;
@@ -65,20 +65,20 @@ HWY_NOINLINE void panel_kernel(const PanelStep& step, const float* b, const floa
   PanelSums s = {zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero};
   if (step.start == Start::from_stored) {
     load_sums<kWidth>(sums + 0 * pitch, s.r0a, s.r0b);
-    load_sums<kWidth>(sums + 1 * pitch, s.r1a, s.r1b);
-    load_sums<kWidth>(sums + 2 * pitch, s.r2a, s.r2b);
-    load_sums<kWidth>(sums + 3 * pitch, s.r3a, s.r3b);
-    load_sums<kWidth>(sums + 4 * pitch, s.r4a, s.r4b);
-    load_sums<kWidth>(sums + 5 * pitch, s.r5a, s.r5b);
+    if constexpr (kRows > 1) load_sums<kWidth>(sums + 1 * pitch, s.r1a, s.r1b);
+    if constexpr (kRows > 2) load_sums<kWidth>(sums + 2 * pitch, s.r2a, s.r2b);
+    if constexpr (kRows > 3) load_sums<kWidth>(sums + 3 * pitch, s.r3a, s.r3b);
+    if constexpr (kRows > 4) load_sums<kWidth>(sums + 4 * pitch, s.r4a, s.r4b);
+    if constexpr (kRows > 5) load_sums<kWidth>(sums + 5 * pitch, s.r5a, s.r5b);
   }
   const float* a = step.rows;
   std::int64_t depth = step.depth;
   for (; depth >= kBlock; depth -= kBlock) {
     for (int quad = 0; quad < 4; ++quad) {
-      panel_k<kWidth>(a + 0, b + 0 * kPanelColumns, b_second + 0 * kPanelColumns, s);
-      panel_k<kWidth>(a + 1, b + 1 * kPanelColumns, b_second + 1 * kPanelColumns, s);
-      panel_k<kWidth>(a + 2, b + 2 * kPanelColumns, b_second + 2 * kPanelColumns, s);
-      panel_k<kWidth>(a + 3, b + 3 * kPanelColumns, b_second + 3 * kPanelColumns, s);
+      panel_k<kWidth, kRows>(a + 0, b + 0 * kPanelColumns, b_second + 0 * kPanelColumns, s);
+      panel_k<kWidth, kRows>(a + 1, b + 1 * kPanelColumns, b_second + 1 * kPanelColumns, s);
+      panel_k<kWidth, kRows>(a + 2, b + 2 * kPanelColumns, b_second + 2 * kPanelColumns, s);
+      panel_k<kWidth, kRows>(a + 3, b + 3 * kPanelColumns, b_second + 3 * kPanelColumns, s);
       a += 4;
       b += 4 * kPanelColumns;
       b_second += 4 * kPanelColumns;
@@ -86,34 +86,54 @@ HWY_NOINLINE void panel_kernel(const PanelStep& step, const float* b, const floa
     a += (kPanelRows - 1) * kBlock;
   }
   for (; depth > 0; --depth) {
-    panel_k<kWidth>(a, b, b_second, s);
+    panel_k<kWidth, kRows>(a, b, b_second, s);
     a += 1;
     b += kPanelColumns;
     b_second += kPanelColumns;
   }
   store_sums<kWidth>(s.r0a, s.r0b, sums + 0 * pitch);
-  store_sums<kWidth>(s.r1a, s.r1b, sums + 1 * pitch);
-  store_sums<kWidth>(s.r2a, s.r2b, sums + 2 * pitch);
-  store_sums<kWidth>(s.r3a, s.r3b, sums + 3 * pitch);
-  store_sums<kWidth>(s.r4a, s.r4b, sums + 4 * pitch);
-  store_sums<kWidth>(s.r5a, s.r5b, sums + 5 * pitch);
+  if constexpr (kRows > 1) store_sums<kWidth>(s.r1a, s.r1b, sums + 1 * pitch);
+  if constexpr (kRows > 2) store_sums<kWidth>(s.r2a, s.r2b, sums + 2 * pitch);
+  if constexpr (kRows > 3) store_sums<kWidth>(s.r3a, s.r3b, sums + 3 * pitch);
+  if constexpr (kRows > 4) store_sums<kWidth>(s.r4a, s.r4b, sums + 4 * pitch);
+  if constexpr (kRows > 5) store_sums<kWidth>(s.r5a, s.r5b, sums + 5 * pitch);
 }
 
 // Panels of B that one step takes: two where a vector covers a panel.
 inline constexpr int kPanelsMax = kLanes == kPanelColumns ? 2 : 1;
 
+// The last rows of a tile cost no more than they are.
+template <Width kWidth>
+HWY_INLINE void panel_rows(const PanelStep& step, const float* b, const float* b_second,
+                           float* sums) {
+  switch (step.row_count) {
+    case 1:
+      return panel_kernel<kWidth, 1>(step, b, b_second, sums);
+    case 2:
+      return panel_kernel<kWidth, 2>(step, b, b_second, sums);
+    case 3:
+      return panel_kernel<kWidth, 3>(step, b, b_second, sums);
+    case 4:
+      return panel_kernel<kWidth, 4>(step, b, b_second, sums);
+    case 5:
+      return panel_kernel<kWidth, 5>(step, b, b_second, sums);
+    case 6:
+      return panel_kernel<kWidth, 6>(step, b, b_second, sums);
+  }
+}
+
 HWY_NOINLINE void panel_step(const PanelStep& step) {
   if constexpr (kPanelsMax == 2) {
     const float* second = step.columns + step.panel_stride;
     if (step.panels == 2) {
-      panel_kernel<Width::two_vectors>(step, step.columns, second, step.sums);
+      panel_rows<Width::two_vectors>(step, step.columns, second, step.sums);
     } else {
-      panel_kernel<Width::one_vector>(step, step.columns, step.columns, step.sums);
+      panel_rows<Width::one_vector>(step, step.columns, step.columns, step.sums);
     }
   } else {
     for (std::int64_t column = 0; column < kPanelColumns; column += 2 * kLanes) {
       const float* b = step.columns + column;
-      panel_kernel<Width::two_vectors>(step, b, b + kLanes, step.sums + column);
+      panel_rows<Width::two_vectors>(step, b, b + kLanes, step.sums + column);
     }
   }
 }

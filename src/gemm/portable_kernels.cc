@@ -15,7 +15,7 @@ float decode(ElementFormat format, std::uint8_t code, std::uint8_t scale) {
 }
 
 void panel_step(const PanelStep& step) {
-  for (std::int64_t row = 0; row < kPanelRows; ++row) {
+  for (std::int64_t row = 0; row < step.row_count; ++row) {
     float* sums = step.sums + row * step.pitch;
     if (step.start == Start::from_zero) std::fill_n(sums, kPanelColumns, 0.0f);
     for (std::int64_t k = 0; k < step.depth; ++k) {

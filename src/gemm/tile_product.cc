@@ -54,21 +54,20 @@ PanelGroup group_at(std::int64_t column, std::int64_t limit, int panels_max) {
   return group;
 }
 
-// A step whose panels stick out of the tile: computed aside, the tile's elements copied.
-void edge_step(const Product& p, PanelStep step, std::int64_t row_count, std::int64_t begin,
-               std::int64_t end) {
+// A step whose panels of B stick out of the tile: computed aside, the tile's elements copied.
+void edge_step(const Product& p, PanelStep step, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t kPitch = 2 * kPanelColumns;
   alignas(kCacheLine) float aside[kPanelRows * kPitch] = {};
   float* sums = step.sums;
   step.sums = aside;
   step.pitch = kPitch;
   if (step.start == Start::from_stored) {
-    for (std::int64_t row = 0; row < row_count; ++row) {
+    for (std::int64_t row = 0; row < step.row_count; ++row) {
       std::copy_n(sums + row * p.accumulators.pitch, end - begin, aside + row * kPitch + begin);
     }
   }
   p.table.panel_step(step);
-  for (std::int64_t row = 0; row < row_count; ++row) {
+  for (std::int64_t row = 0; row < step.row_count; ++row) {
     std::copy_n(aside + row * kPitch + begin, end - begin, sums + row * p.accumulators.pitch);
   }
 }
@@ -117,12 +116,11 @@ void multiply_group(const Product& p, const PanelGroup& group, const Ahead& ahea
     prefetch(p.segment, ahead, index, row_panels);
     step.rows = p.rows.blocks.data() + row / kPanelRows * p.rows.panel_stride() + k * kPanelRows;
     step.sums = p.accumulators.values + row * p.accumulators.pitch + column;
-    const std::int64_t row_count = std::min(kPanelRows, row_end - row);
-    const bool fits = row_count == kPanelRows || row + kPanelRows <= p.accumulators.rows_there;
-    if (fits && group.whole()) {
+    step.row_count = static_cast<int>(std::min<std::int64_t>(kPanelRows, row_end - row));
+    if (group.whole()) {
       p.table.panel_step(step);
     } else {
-      edge_step(p, step, row_count, group.begin, group.end);
+      edge_step(p, step, group.begin, group.end);
     }
   }
   const std::int64_t flops = 2 * row_panels * kPanelRows * group.panels * kPanelColumns * depth;
@@ -207,8 +205,6 @@ void write_zeros(const Product& p) {
 }
 
 }  // namespace
-
-std::int64_t padded_rows(std::int64_t rows) { return round_up(rows, kPanelRows); }
 
 void multiply(const PackedRows& rows, const PackedWeights& weights, int segment, std::int64_t first,
               std::int64_t count, SumOrder order, Start start, Accumulators accumulators,

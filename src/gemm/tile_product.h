@@ -52,17 +52,11 @@ class PackedRows {
   std::unique_ptr<Impl> impl_;
 };
 
-// Accumulators of a tile: rows × columns FP32, `pitch` elements apart. Where there is memory for
-// padded_rows(rows) of them, say so: the last rows then need no detour, and what lies behind them
-// is overwritten.
+// Accumulators of a tile: rows × columns FP32, `pitch` elements apart.
 struct Accumulators {
   float* values = nullptr;
   std::int64_t pitch = 0;
-  std::int64_t rows_there = 0;  // 0: as many as the tile has
 };
-
-// The rows that the kernels write for a tile of `rows`.
-std::int64_t padded_rows(std::int64_t rows);
 
 enum class Start { from_zero, from_stored };
 

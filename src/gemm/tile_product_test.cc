@@ -93,40 +93,6 @@ TEST(TileProduct, BlockingKeepsTheBits) {
   force_simd_target("");
 }
 
-// With memory for whole panels of rows the result is the same, and nothing behind them is written.
-TEST(TileProduct, RowsThatFillTheLastPanelAreTheOnlyOnesOverwritten) {
-  Rng rng(19);
-  const std::int64_t n = 37, k = 150, pitch = n + 3;
-  for (std::int64_t m = 1; m <= 13; ++m) {
-    const Operand a = Operand::random(ElementFormat::e4m3, m, k, 0, rng);
-    const Operand b = Operand::random(ElementFormat::e4m3, n, k, 0, rng);
-    const MxMatrix view_a = a.view(), view_b = b.view();
-    Results expected(m, n);
-    expected.fill(0.0f);
-    accumulate_reference(view_a, view_b, SumOrder::panel, expected.data(), expected.pitch());
-    for_each_target([&] {
-      PackedRows rows;
-      rows.pack(std::span(&view_a, 1), SumOrder::panel);
-      const PackedWeights weights(std::span(&view_b, 1));
-      const std::int64_t rows_there = padded_rows(m);
-      const float canary = -123.25f;
-      std::vector<float> sums(static_cast<std::size_t>((rows_there + 1) * pitch), canary);
-      multiply(rows, weights, 0, 0, n, SumOrder::panel, Start::from_zero,
-               {sums.data(), pitch, rows_there}, kNoPause);
-      for (std::int64_t i = 0; i <= rows_there; ++i) {
-        for (std::int64_t j = 0; j < pitch; ++j) {
-          const float got = sums[static_cast<std::size_t>(i * pitch + j)];
-          if (i < m && j < n) {
-            ASSERT_EQ(got, expected.at(i, j)) << "m " << m << " row " << i << " column " << j;
-          } else if (i == rows_there || j >= n) {
-            ASSERT_EQ(got, canary) << "m " << m << " row " << i << " column " << j;
-          }
-        }
-      }
-    });
-  }
-}
-
 // Columns [first, first + count) of a wider B, wherever they begin and end.
 TEST(TileProduct, AnyRangeOfColumnsIsTheSameRangeOfTheProduct) {
   Rng rng(13);

@@ -106,8 +106,7 @@ void HostCube::matmul(int slot, int half, Accumulate accumulate, Site site) {
   pack(loaded);
   target.rows = site_.row_cache(block()).rows.rows();
   target.columns = loaded.b.columns;
-  const std::int64_t rows_there = gemm::padded_rows(target.rows);
-  const auto needed = static_cast<std::size_t>(rows_there * target.columns.count);
+  const auto needed = static_cast<std::size_t>(target.rows * target.columns.count);
   if (target.sums.size() < needed) target.sums.resize(needed);
   const std::function<void()> pause = [this, site] {
     Wait turn;
@@ -118,7 +117,7 @@ void HostCube::matmul(int slot, int half, Accumulate accumulate, Site site) {
   gemm::multiply(site_.row_cache(block()).rows, *site_.bindings().weights, loaded.b.segment,
                  loaded.b.columns.first, loaded.b.columns.count, site_.launch().numerics.order,
                  accumulate == Accumulate::init ? gemm::Start::from_zero : gemm::Start::from_stored,
-                 {target.sums.data(), target.columns.count, rows_there}, pause);
+                 {target.sums.data(), target.columns.count}, pause);
 }
 
 void HostCube::store(int half, std::span<const View> c, StoreMode mode, std::optional<View> bias,
