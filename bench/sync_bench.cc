@@ -27,7 +27,7 @@ double launch_seconds(int ranks, std::int64_t bytes, const Launch& launch) {
     std::vector<std::byte> local(static_cast<std::size_t>(bytes), std::byte{7});
     double seconds = 0;
     {
-      host::LaunchSite site(*impl.rank, *impl.pool, launch, windows.addresses);
+      host::LaunchSite site(*impl.rank, *impl.pool, launch, windows);
       host::Bindings bindings;
       bindings.local[static_cast<std::size_t>(Buffer::staging)] = local.data();
       for (int i = 0; i < 2; ++i) {
