@@ -63,11 +63,13 @@ HostRank::~HostRank() {
   area().state.compare_exchange_strong(running, RankState::finished);
 }
 
-void HostRank::meet(std::string_view purpose) {
+void HostRank::meet(std::string_view purpose) { meet_with(purpose, nullptr); }
+
+void HostRank::meet_with(std::string_view purpose, const std::string* text) {
   check_poison();
   const std::uint64_t meeting = area().meetings.fetch_add(1) + 1;
   if (link_ != nullptr) {
-    link_->announce(meeting, area().text);
+    link_->announce(meeting, text);
   } else {
     for (int peer = 0; peer < ranks(); ++peer) ring(control_.ranks[peer]);
   }
@@ -122,7 +124,7 @@ void HostRank::report_missing(std::string_view purpose, std::uint64_t meeting) {
 std::vector<std::string> HostRank::exchange(std::string_view purpose, const std::string& text) {
   TANDEM_CHECK(text.size() < kTextBytes, "a meeting's text is too long");
   write_text(area().text, text);
-  meet(purpose);
+  meet_with(purpose, &text);
   std::vector<std::string> texts;
   for (int peer = 0; peer < ranks(); ++peer) texts.emplace_back(control_.ranks[peer].text);
   meet(purpose);  // nobody overwrites a text that another rank still reads

@@ -81,6 +81,8 @@ class HostRank {
   void check_memory(std::int64_t bytes);
   void await_flush(int peer);
   std::string state_of(int peer);
+  // `text`: what the peers are told by it, if anything.
+  void meet_with(std::string_view purpose, const std::string* text);
   void report_missing(std::string_view purpose, std::uint64_t meeting);
   // Throws if a peer has ended without coming: nobody need wait for the deadline.
   void check_ended(std::string_view purpose, std::uint64_t meeting);

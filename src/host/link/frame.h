@@ -40,7 +40,8 @@ struct RemoteRows {
 
 struct FrameHeader {
   FrameType type = FrameType::heartbeat;
-  std::uint32_t kind = 0;   // of a barrier word; element type of a reduction; kind of a note
+  // Of a barrier word; element type of a reduction; kind of a note; meeting: 1 if it has a text.
+  std::uint32_t kind = 0;
   RemoteRows rows;          // read_data: offset is the first column, see `value`
   std::uint64_t id = 0;     // of an answer; index of a barrier word; number of a meeting
   std::uint64_t value = 0;  // of a word; read_data: the first row; world frames: meetings completed

@@ -104,11 +104,13 @@ void Link::drop_memory() {
   }
 }
 
-void Link::announce(std::uint64_t meeting, const std::string& text) {
+void Link::announce(std::uint64_t meeting, const std::string* text) {
+  const FrameHeader header{.type = FrameType::meeting,
+                           .kind = text != nullptr ? 1u : 0u,
+                           .id = meeting,
+                           .value = completed_.load()};
   for (auto& peer : peers_) {
-    if (peer->rank == options_.rank) continue;
-    peer->outbox.post({.type = FrameType::meeting, .id = meeting, .value = completed_.load()},
-                      text);
+    if (peer->rank != options_.rank) peer->outbox.post(header, text != nullptr ? *text : "");
   }
   wake();
 }

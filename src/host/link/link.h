@@ -74,8 +74,9 @@ class Link {
   // named is touched any more when it returns.
   void drop_memory();
 
-  // Tells all peers that this rank has reached a meeting, with its text.
-  void announce(std::uint64_t meeting, const std::string& text);
+  // Tells all peers that this rank has reached a meeting, with a text if there is one. The peers
+  // keep the last text, until the next one: what they still read is not written meanwhile.
+  void announce(std::uint64_t meeting, const std::string* text);
   void note_completed(std::uint64_t meeting) { completed_.store(meeting); }
   // Whether a peer has seen all ranks at a meeting: then all their announcements are on their way.
   bool was_completed(std::uint64_t meeting) const { return peers_completed_.load() >= meeting; }

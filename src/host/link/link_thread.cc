@@ -197,7 +197,7 @@ void Link::take(Peer& peer, const FrameHeader& header, std::string& text) {
   RankArea& area = control_.ranks[peer.rank];
   switch (header.type) {
     case FrameType::meeting:
-      std::memcpy(area.text, text.c_str(), text.size() + 1);
+      if (header.kind == 1) std::memcpy(area.text, text.c_str(), text.size() + 1);
       peers_completed_.store(std::max(peers_completed_.load(), header.value));
       area.meetings.store(header.id);
       rings_ = true;

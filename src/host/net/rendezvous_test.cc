@@ -27,26 +27,31 @@ TEST(SocketAddress, IsAHostAndAPort) {
   }
 }
 
-// Runs a member on each thread and returns what each one learned, or its error.
-std::vector<std::string> meet(const std::vector<RendezvousSpec>& specs) {
+// One member: what it learned of all, or its error.
+std::string learn(RendezvousSpec spec, Socket listener) {
+  spec.contact = [&spec](const Socket&) {
+    // Any bytes, also those that end lines and texts.
+    return std::string("\n\0\xff", 3) + std::to_string(spec.rank);
+  };
+  try {
+    std::string learned;
+    const Rendezvous met = meet_members(spec, std::move(listener));
+    for (const Member& member : met.members) learned += member.contact.substr(3) + ' ';
+    return learned;
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// All at once, each on a thread.
+std::vector<std::string> meet(std::vector<RendezvousSpec> specs) {
   std::vector<std::string> learned(specs.size());
   Socket listener = listen_on({"127.0.0.1", "0"});
-  const SocketAddress root = local_address(listener);
+  for (RendezvousSpec& spec : specs) spec.root = local_address(listener);
   std::vector<std::jthread> threads;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     threads.emplace_back([&, i] {
-      RendezvousSpec spec = specs[i];
-      spec.root = root;
-      spec.contact = [&spec](const Socket&) {
-        // Any bytes, also those that end lines and texts.
-        return std::string("\n\0\xff", 3) + std::to_string(spec.rank);
-      };
-      try {
-        const Rendezvous met = meet_members(spec, spec.rank == 0 ? std::move(listener) : Socket());
-        for (const Member& member : met.members) learned[i] += member.contact.substr(3) + ' ';
-      } catch (const Error& error) {
-        learned[i] = error.what();
-      }
+      learned[i] = learn(specs[i], specs[i].rank == 0 ? std::move(listener) : Socket());
     });
   }
   threads.clear();
@@ -74,12 +79,19 @@ TEST(Rendezvous, WhoNeverCameIsNamedToAllWhoDid) {
 }
 
 TEST(Rendezvous, AMemberOfAnotherJobIsAStranger) {
-  std::vector<RendezvousSpec> specs = {spec_of(0, 2), spec_of(1, 2), spec_of(1, 2)};
-  specs[1].job = "other";
-  const auto learned = meet(specs);
-  EXPECT_EQ(learned[0], "0 1 ");
-  EXPECT_NE(learned[1].find("the connection ended"), std::string::npos) << learned[1];
-  EXPECT_EQ(learned[2], "0 1 ");
+  Socket listener = listen_on({"127.0.0.1", "0"});
+  RendezvousSpec spec = spec_of(0, 2);
+  spec.root = local_address(listener);
+  std::string learned;
+  std::jthread root([&, spec] { learned = learn(spec, std::move(listener)); });
+  spec.rank = 1;
+  spec.job = "other";
+  const std::string stranger = learn(spec, Socket());
+  EXPECT_NE(stranger.find("the connection ended"), std::string::npos) << stranger;
+  spec.job = "test";
+  EXPECT_EQ(learn(spec, Socket()), "0 1 ");
+  root.join();
+  EXPECT_EQ(learned, "0 1 ");
 }
 
 }  // namespace
