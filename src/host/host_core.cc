@@ -41,11 +41,13 @@ void CoreState::take_flag(FlagId id, Site where) {
     Wait flag_wait;
     flag_wait.kind = Wait::Kind::flag;
     flag_wait.flag = &count;
+    flag_wait.want = static_cast<std::uint64_t>(taken[id.value & 15]) + 1;
     flag_wait.id = id.value;
     flag_wait.site = where;
     suspend_until(flag_wait);
   }
   --count;
+  ++taken[id.value & 15];
 }
 
 void CoreState::meet(SyncPoint& point, Site where) {
@@ -60,6 +62,7 @@ void CoreState::meet(SyncPoint& point, Site where) {
   sync.kind = Wait::Kind::sync;
   sync.word = &point.generation;
   sync.want = target;
+  sync.sync = &point;
   sync.site = where;
   if (!sync.ready()) suspend_until(sync);
 }

@@ -29,8 +29,9 @@ struct Wait {
   const std::atomic<std::uint64_t>* word = nullptr;  // the others: ready when it is `want`
                                                      // or more
   std::uint64_t want = 0;
-  int id = 0;              // flag id, peer or job of an epoch, peer of a transfer
-  bool from_peer = false;  // an epoch stored by another rank
+  const SyncPoint* sync = nullptr;  // sync: where the cores meet
+  int id = 0;                       // flag id, peer or job of an epoch, peer of a transfer
+  bool from_peer = false;           // an epoch stored by another rank
   Site site;
   Clock::time_point until{};  // until: ready from then on
   Clock::time_point since{};  // set when a worker first finds it waiting
@@ -56,6 +57,7 @@ struct CoreState {
   Fiber fiber;
   Wait wait;
   std::array<int, 16> flags{};  // counts that the paired core set
+  std::array<int, 16> taken{};  // of these, taken in this launch
   std::uint64_t syncs = 0;      // sync_all calls so far
 };
 

@@ -24,7 +24,7 @@ std::string describe_wait(const CoreState& core, int rank, HostRank& world) {
     case Wait::Kind::until:
       return "";
     case Wait::Kind::flag:
-      what = cat("flag ", wait.id, " of its block, is 0");
+      what = cat("flag ", wait.id, " of its block, expected set number ", wait.want, ", is 0");
       break;
     case Wait::Kind::epoch:
       what = wait.from_peer ? cat("the barrier word of rank ", wait.id, ", expected ", wait.want,
@@ -38,7 +38,8 @@ std::string describe_wait(const CoreState& core, int rank, HostRank& world) {
       peer = "; " + world.describe_peer(wait.id);
       break;
     case Wait::Kind::sync:
-      what = cat("sync_all number ", wait.want, " of its kind");
+      what = cat("sync_all number ", wait.want, " of its kind, ", wait.sync->arrived.load(), " of ",
+                 core.site.launch().blocks, " cores are there");
       break;
   }
   const auto waited =
@@ -71,6 +72,7 @@ LaunchSite::~LaunchSite() = default;
 void LaunchSite::run_core(CoreState& state, const std::function<void()>& body) {
   state.wait = {};
   state.syncs = 0;
+  state.taken = {};
   state.fiber.start([this, &state, body] {
     try {
       body();
