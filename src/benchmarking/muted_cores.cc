@@ -1,30 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarking/muted_cores.h"
 
+#include "machine/forwarding.h"
+
 namespace tandem {
 namespace {
 
-// Forwards what cores of a rank tell each other.
-template <typename Base>
-class Forwarding : public Base {
+class MutedCube final : public ForwardingCore<CubeCore> {
  public:
-  explicit Forwarding(Base& core) : Base(core.rank(), core.block()), core_(core) {}
-  void set_flag(Pipe pipe, FlagId id, Site site) override { core_.set_flag(pipe, id, site); }
-  void wait_flag(FlagId id, Site site) override { core_.wait_flag(id, site); }
-  void gate(Pipe pipe, FlagId id, Site site) override { core_.gate(pipe, id, site); }
-  void sync_all(Site site) override { core_.sync_all(site); }
-  void pipe_barrier(Pipe pipe, Site site) override { core_.pipe_barrier(pipe, site); }
-  void set_event(EventKind kind, int id, Site site) override { core_.set_event(kind, id, site); }
-  void wait_event(EventKind kind, int id, Site site) override { core_.wait_event(kind, id, site); }
-  void scalar(ScalarWork work, Site site) override { core_.scalar(work, site); }
-
- private:
-  Base& core_;
-};
-
-class MutedCube final : public Forwarding<CubeCore> {
- public:
-  using Forwarding::Forwarding;
+  using ForwardingCore::ForwardingCore;
   void load(int, std::span<const Fragment>, WeightTile, Site) override {}
   void matmul(int, int, Accumulate, Site) override {}
   void store(int, std::span<const View>, StoreMode, std::optional<View>, Site) override {}
@@ -42,9 +26,9 @@ class MutedChannel final : public Channel {
   void drain(Site) override {}
 };
 
-class MutedVector final : public Forwarding<VectorCore> {
+class MutedVector final : public ForwardingCore<VectorCore> {
  public:
-  using Forwarding::Forwarding;
+  using ForwardingCore::ForwardingCore;
   Channel& channel(int) override { return channel_; }
   void load(UbTensor, View, Site) override {}
   void accumulate(UbTensor, UbTensor, UbTensor, Accumulate, Site) override {}

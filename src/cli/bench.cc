@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <charconv>
 #include <memory>
@@ -12,6 +11,7 @@
 #include "tandem/benchmarking.h"
 #include "tandem/case.h"
 #include "tandem/error.h"
+#include "tandem/planning.h"
 
 namespace tandem::cli {
 namespace {
@@ -67,16 +67,8 @@ void check_combinations(BenchRequest& request) {
   if (!request.page.empty() && request.sweep == SweepRounds::no) {
     request.refuse("--html is given without --sweep-tiles", "add it: the picture is of a sweep");
   }
-  for (std::string* path : {&request.json, &request.page}) {
-    // Better now than after an hour.
-    if (path->empty() || access(path->c_str(), W_OK) == 0) continue;
-    try {
-      write_text_file(*path, "");
-    } catch (const Error& error) {
-      request.reasons.emplace_back(error.what());
-      path->clear();
-    }
-  }
+  request.check_output("--json", request.json);
+  request.check_output("--html", request.page);
 }
 
 // The rows of the list, for each count of ranks unless it was given; then a row's own is kept.
@@ -132,16 +124,14 @@ int bench(BenchRequest& request) {
   request.bench.inputs = request.options.inputs;
   request.bench.launches = static_cast<int>(std::min<std::int64_t>(request.launches, 1 << 30));
   std::vector<CaseOptions> cases;
-  try {
+  request.collect([&] {
     if (!kinds.empty()) cases = cases_of(request, kinds);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::refused) throw;
-    request.reasons.emplace_back(error.what());
-  }
+  });
   if (!request.reasons.empty()) {
-    print_reasons(request.reasons);
-    return exit_code(ErrorKind::refused);
+    // What the planner has against it is told together with the other reasons.
+    for (const CaseOptions& made : cases) request.collect([&] { plan_text(made.problem, {}); });
   }
+  if (request.is_refused()) return exit_code(ErrorKind::refused);
   ProgressLine progress;
   const std::vector<BenchResult> results =
       bench_cases(request.world, cases, request.bench,

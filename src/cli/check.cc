@@ -115,7 +115,8 @@ CheckOptions options_of(CheckRequest& request, OperatorKind op) {
 // What there is to run; reasons of the request, if there are any, come with the library's own.
 CheckOptions make_options(CheckRequest& request) {
   CheckOptions options;
-  try {
+  request.check_output("--json", request.json);
+  request.collect([&] {
     if (runs_own_case(request)) {
       options = options_of_own_case(request);
     } else {
@@ -126,10 +127,7 @@ CheckOptions make_options(CheckRequest& request) {
     validate(options);
     // What the planner has against it is told together with the other reasons.
     if (!request.reasons.empty()) plan_text(options.problem, {.device = options.device});
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::refused) throw;
-    request.reasons.emplace_back(error.what());
-  }
+  });
   return options;
 }
 
@@ -144,17 +142,11 @@ int check(CheckRequest& request) {
   }
   const CheckOptions options = make_options(request);
   CheckReport report;
-  try {
+  request.collect([&] {
     if (request.reasons.empty()) report = run_check(options, show);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::refused) throw;
-    request.reasons.emplace_back(error.what());
-  }
+  });
   progress.clear();
-  if (!request.reasons.empty()) {
-    print_reasons(request.reasons);
-    return exit_code(ErrorKind::refused);
-  }
+  if (request.is_refused()) return exit_code(ErrorKind::refused);
   fmt::print("{}", check_text(report));
   if (!request.json.empty()) write_text_file(request.json, check_json(options, report));
   return exit_code(report);

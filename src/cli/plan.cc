@@ -19,20 +19,13 @@ struct PlanRequest : Request {
 int plan(PlanRequest& request) {
   const std::vector<OperatorKind> kinds = operators_of(request, AllOperators::refused);
   std::string text;
-  try {
-    if (!kinds.empty()) {
-      const Problem problem = problem_of(request, kinds[0]);
-      const PlanOptions options{.device = request.device, .workers = request.world.workers};
-      text = request.json ? plan_json(problem, options) : plan_text(problem, options);
-    }
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::refused) throw;
-    request.reasons.emplace_back(error.what());
-  }
-  if (!request.reasons.empty()) {
-    print_reasons(request.reasons);
-    return exit_code(ErrorKind::refused);
-  }
+  request.collect([&] {
+    if (kinds.empty()) return;
+    const Problem problem = problem_of(request, kinds[0]);
+    const PlanOptions options{.device = request.device, .workers = request.world.workers};
+    text = request.json ? plan_json(problem, options) : plan_text(problem, options);
+  });
+  if (request.is_refused()) return exit_code(ErrorKind::refused);
   fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n");
   return 0;
 }

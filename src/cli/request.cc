@@ -2,9 +2,15 @@
 #include "cli/request.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <charconv>
+#include <filesystem>
 #include <limits>
+#include <system_error>
+
+#include "cli/output.h"
+#include "tandem/error.h"
 
 namespace tandem::cli {
 namespace {
@@ -99,6 +105,35 @@ void add_variant_options(CLI::App& app, Request& request) {
 
 void Request::refuse(const std::string& observation, const std::string& remedy) {
   reasons.push_back(fmt::format("{}: {}; {}", command, observation, remedy));
+}
+
+bool Request::check_output(const std::string& option, const std::string& path) {
+  if (path.empty()) return true;
+  const std::filesystem::path file(path);
+  std::error_code error;
+  const bool exists = std::filesystem::exists(file, error);
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  const bool writable =
+      exists ? !std::filesystem::is_directory(file, error) && access(path.c_str(), W_OK) == 0
+             : std::filesystem::is_directory(folder, error) && access(folder.c_str(), W_OK) == 0;
+  if (writable) return true;
+  refuse(fmt::format("{} {} cannot be written", option, path),
+         "name a file in a folder that exists and may be written");
+  return false;
+}
+
+void Request::collect(const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::refused) throw;
+    reasons.emplace_back(error.what());
+  }
+}
+
+bool Request::is_refused() const {
+  print_reasons(reasons);
+  return !reasons.empty();
 }
 
 CLI::Option* add_number(CLI::App& app, Request& request, const std::string& name,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,13 @@ struct Request {
   std::vector<std::string> reasons;
 
   void refuse(const std::string& observation, const std::string& remedy);
+  // Refuses a result file that could not be written: better now than after an hour. Makes none.
+  // False: refused.
+  bool check_output(const std::string& option, const std::string& path);
+  // Runs `step` and keeps its refusal among the reasons; other errors pass.
+  void collect(const std::function<void()>& step);
+  // Prints the reasons, if there are any; then the command ends with exit code 2.
+  bool is_refused() const;
 };
 
 // OPERATOR, shapes, types and variants: everything in a Problem.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "cli/commands.h"
@@ -21,16 +19,6 @@ struct RunRequest : Request {
   std::string json;
   CLI::Option* bias = nullptr;
 };
-
-bool can_write(const std::string& file) {
-  const std::filesystem::path path(file);
-  std::error_code error;
-  if (std::filesystem::exists(path, error)) {
-    return !std::filesystem::is_directory(path, error) && access(file.c_str(), W_OK) == 0;
-  }
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  return std::filesystem::is_directory(folder, error) && access(folder.c_str(), W_OK | X_OK) == 0;
-}
 
 // Options that contradict each other, whatever the operator.
 void check_combinations(RunRequest& request) {
@@ -54,19 +42,8 @@ void check_combinations(RunRequest& request) {
     request.refuse(fmt::format("--device {} has no cores here", request.device),
                    "run on host, or ask 'tandem plan'");
   }
-  // Better now than after an hour.
-  if (!files.out.empty() && !can_write(files.out)) {
-    request.refuse(fmt::format("--out {} cannot be written", files.out),
-                   "name a file in a folder that exists and may be written");
-  }
-  if (!request.json.empty() && access(request.json.c_str(), W_OK) != 0) {
-    try {
-      write_text_file(request.json, "");
-    } catch (const Error& error) {
-      request.reasons.emplace_back(error.what());
-      request.json.clear();
-    }
-  }
+  request.check_output("--out", files.out);
+  if (!request.check_output("--json", request.json)) request.json.clear();
 }
 
 void take_bias(RunRequest& request) {
@@ -116,12 +93,9 @@ int run(const CLI::App& app, RunRequest& request) {
   check_combinations(request);
   request.options.reasons = request.reasons;
   std::vector<CaseOptions> cases;
-  try {
+  request.collect([&] {
     if (!kinds.empty()) cases = cases_of(request, kinds);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::refused) throw;
-    request.reasons.emplace_back(error.what());
-  }
+  });
   if (cases.empty()) print_reasons(request.reasons);
   ProgressLine progress;
   const std::vector<CaseResult> results = run_cases(

@@ -82,10 +82,7 @@ int selftest_transport(const CLI::App& app, Request& request) {
   request.options.problem.ranks = app.count("--ranks") > 0 ? request.options.problem.ranks : 2;
   take_membership(app, request);
   request.world.ranks = request.options.problem.ranks;
-  if (!request.reasons.empty()) {
-    print_reasons(request.reasons);
-    return exit_code(ErrorKind::refused);
-  }
+  if (request.is_refused()) return exit_code(ErrorKind::refused);
   bool sound = true;
   // Of ranks that were started one by one the first speaks for all.
   const bool speaks = !request.world.membership || request.world.membership->rank == 0;
@@ -152,7 +149,9 @@ void add_selftest(CLI::App& program, int& exit_code) {
     if (transport->count() > 0) {
       exit_code = selftest_transport(*app, *request);
     } else if (costs->measures || costs->fits) {
-      exit_code = selftest_calibrate(*costs);
+      request->check_output("--out", costs->out);
+      const bool refused = request->is_refused();
+      exit_code = refused ? tandem::exit_code(ErrorKind::refused) : selftest_calibrate(*costs);
     } else if (wanted->asked) {
       exit_code = selftest_mutants(wanted->configurations, wanted->generated_step);
     } else {

@@ -9,6 +9,7 @@
 #include "cli/request.h"
 #include "tandem/case.h"
 #include "tandem/error.h"
+#include "tandem/planning.h"
 #include "tandem/simulating.h"
 
 namespace tandem::cli {
@@ -55,24 +56,23 @@ void take_scale(SimulateRequest& request, const std::string& text) {
 int simulate(SimulateRequest& request) {
   const std::vector<OperatorKind> kinds = operators_of(request, AllOperators::refused);
   SimulateReport report;
-  try {
-    if (!kinds.empty() && request.reasons.empty()) {
-      SimulateOptions& options = request.simulate;
-      options.device = request.device;
-      options.workers = request.world.workers;
-      options.sweep = request.sweep ? SweepTiles::yes : SweepTiles::no;
-      options.trace = !request.trace.empty();
-      options.page = !request.page.empty();
-      report = tandem::simulate(problem_of(request, kinds[0]), options);
-    }
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::refused) throw;
-    request.reasons.emplace_back(error.what());
-  }
-  if (!request.reasons.empty()) {
-    print_reasons(request.reasons);
-    return exit_code(ErrorKind::refused);
-  }
+  request.check_output("--trace", request.trace);
+  request.check_output("--html", request.page);
+  request.check_output("--json", request.json);
+  request.collect([&] {
+    if (kinds.empty()) return;
+    SimulateOptions& options = request.simulate;
+    options.device = request.device;
+    options.workers = request.world.workers;
+    options.sweep = request.sweep ? SweepTiles::yes : SweepTiles::no;
+    options.trace = !request.trace.empty();
+    options.page = !request.page.empty();
+    const Problem problem = problem_of(request, kinds[0]);
+    // What the planner has against it is told together with the other reasons.
+    if (!request.reasons.empty()) plan_text(problem, {.device = options.device});
+    if (request.reasons.empty()) report = tandem::simulate(problem, options);
+  });
+  if (request.is_refused()) return exit_code(ErrorKind::refused);
   fmt::print("{}", report.text);
   if (!request.trace.empty()) write_text_file(request.trace, report.trace);
   if (!request.page.empty()) write_text_file(request.page, report.page);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "launches.h"
+#include "machine/forwarding.h"
 #include "ops/registry.h"
 #include "report/device_json.h"
 #include "sim/timed.h"
@@ -66,53 +67,32 @@ TEST(Relations, ARowWiseReductionSynchronisesForEveryRow) {
       const std::int64_t share = plan.comm[0].rows(0, round).count / plan.reduction.cores;
       const std::int64_t more = plan.comm[0].rows(0, round).count % plan.reduction.cores;
       const std::int64_t batch = plan.reduction.batch_rows;
-      count += plan.reduction.segments * (more * ((share + 1 + batch - 1) / batch) +
-                                          (plan.reduction.cores - more) *
-                                              ((share + batch - 1) / batch));
+      count +=
+          plan.reduction.segments * (more * ((share + 1 + batch - 1) / batch) +
+                                     (plan.reduction.cores - more) * ((share + batch - 1) / batch));
     }
     return count;
   };
   const std::int64_t per_pass = 2 * problem.ranks + 2;
   const Timeline slow = run_timed(rows, {});
   const Timeline fast = run_timed(batched, {});
-  EXPECT_EQ(slow.ranks[0].syncs - fast.ranks[0].syncs,
-            per_pass * (passes(rows) - passes(batched)));
+  EXPECT_EQ(slow.ranks[0].syncs - fast.ranks[0].syncs, per_pass * (passes(rows) - passes(batched)));
   EXPECT_EQ(passes(rows), 1024 * rows.reduction.segments);
   EXPECT_GE(slow.makespan, fast.makespan);
 }
 
 // A cube core that tells its vector core of the others' rows only when its own are stored too.
-class LateFlag final : public CubeCore {
+class LateFlag final : public ForwardingCube {
  public:
-  LateFlag(CubeCore& core, const Plan& plan)
-      : CubeCore(core.rank(), core.block()), core_(core), plan_(plan) {}
+  LateFlag(CubeCore& core, const Plan& plan) : ForwardingCube(core), plan_(plan) {}
   void set_flag(Pipe pipe, FlagId id, Site site) override {
     if (id == FlagId{plan_.flags.own.at(0)}) {
       core_.set_flag(pipe, FlagId{plan_.flags.ready.at(0)}, site);
       core_.set_flag(pipe, id, site);
     }
   }
-  void wait_flag(FlagId id, Site site) override { core_.wait_flag(id, site); }
-  void gate(Pipe pipe, FlagId id, Site site) override { core_.gate(pipe, id, site); }
-  void sync_all(Site site) override { core_.sync_all(site); }
-  void pipe_barrier(Pipe pipe, Site site) override { core_.pipe_barrier(pipe, site); }
-  void set_event(EventKind kind, int id, Site site) override { core_.set_event(kind, id, site); }
-  void wait_event(EventKind kind, int id, Site site) override { core_.wait_event(kind, id, site); }
-  void scalar(ScalarWork work, Site site) override { core_.scalar(work, site); }
-  void load(int slot, std::span<const Fragment> a, WeightTile b, Site site) override {
-    core_.load(slot, a, b, site);
-  }
-  void matmul(int slot, int half, Accumulate accumulate, Site site) override {
-    core_.matmul(slot, half, accumulate, site);
-  }
-  void store(int half, std::span<const View> c, StoreMode mode, std::optional<View> bias,
-             Site site) override {
-    core_.store(half, c, mode, bias, site);
-  }
-  void cache_hint(CacheHint hint, Site site) override { core_.cache_hint(hint, site); }
 
  private:
-  CubeCore& core_;
   const Plan& plan_;
 };
 

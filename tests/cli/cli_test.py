@@ -267,6 +267,24 @@ class CommandLine(unittest.TestCase):
         self.expect(tandem("run", "all-gather-matmul", *SMALL, "--out", "/nowhere/c.npy"), 2,
                     "--out /nowhere/c.npy cannot be written")
 
+    def test_result_files_that_cannot_be_written_are_refused_before_any_work(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for command, options in (("run", ("--json", "--out")), ("bench", ("--json",)),
+                                     ("check", ("--json",)),
+                                     ("simulate", ("--json", "--html", "--trace"))):
+                words = [command, "all-gather-matmul", *SMALL, "-R", "-2"]
+                for option in options:
+                    words += [option, f"{folder}/none/file"]
+                done = tandem(*words)
+                self.expect(done, 2, "R is -2",
+                            *(f"{option} {folder}/none/file cannot be written" for option in options))
+            done = tandem("selftest", "--calibrate", "--out", folder)
+            self.expect(done, 2, f"--out {folder} cannot be written")
+            # A refusal leaves no empty file either.
+            path = Path(folder) / "r.json"
+            self.expect(tandem("simulate", "all-gather-matmul", "-m", "-1", "--json", path), 2)
+            self.assertFalse(path.exists())
+
     # Case lists.
 
     def test_case_lists_pass_scaled_down(self):
