@@ -8,28 +8,16 @@ Usage: check_test.py TANDEM [unittest arguments]
 import json
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
-import unittest
 from pathlib import Path
 
-TANDEM = ""
-OPERATORS = ("all-to-all-matmul", "all-gather-matmul", "matmul-all-gather", "matmul-reduce-scatter")
+sys.dont_write_bytecode = True
+import program  # noqa: E402
+from program import OPERATORS, ProgramCase, tandem  # noqa: E402
 
 
-def tandem(*arguments):
-    command = [TANDEM, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=100)
-
-
-class SimulatedMachine(unittest.TestCase):
-    def expect(self, done, code, *texts):
-        """The exit code, and texts that stderr holds."""
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        for text in texts:
-            self.assertIn(text, done.stderr)
-
+class SimulatedMachine(ProgramCase):
     # Checks.
 
     def test_sound_operators_are_checked_with_exit_0(self):
@@ -174,5 +162,4 @@ class SimulatedMachine(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    TANDEM = sys.argv.pop(1)
-    unittest.main()
+    program.main()

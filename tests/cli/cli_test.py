@@ -2,33 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line from outside: exit codes, texts, files.
 
-Usage: cli_test.py TANDEM SOURCE_FOLDER [unittest arguments]
+Usage: cli_test.py TANDEM [unittest arguments]
 """
 
 import json
-import os
 import re
 import struct
-import subprocess
 import sys
 import tempfile
 import time
-import unittest
 from pathlib import Path
 
-TANDEM = ""
-SOURCE = Path()
-OPERATORS = ("all-to-all-matmul", "all-gather-matmul", "matmul-all-gather", "matmul-reduce-scatter")
-ARMS = ("fused", "serial", "compute", "comm")
-SMALL = ("-m", "16", "-n", "24", "-k", "64")
-
-
-def tandem(*arguments, fault=None):
-    environment = {k: v for k, v in os.environ.items() if k != "TANDEM_TEST_FAULT"}
-    if fault:
-        environment["TANDEM_TEST_FAULT"] = fault
-    command = [TANDEM, *map(str, arguments)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
+sys.dont_write_bytecode = True
+import program  # noqa: E402
+from program import OPERATORS, SMALL, SOURCE, ProgramCase, tandem  # noqa: E402
 
 
 def write_npy(path, rows):
@@ -67,13 +54,7 @@ def turned(matrix):
     return [list(column) for column in zip(*matrix)]
 
 
-class CommandLine(unittest.TestCase):
-    def expect(self, done, code, *texts):
-        """The exit code, and texts that stderr holds."""
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        for text in texts:
-            self.assertIn(text, done.stderr)
-
+class CommandLine(ProgramCase):
     def expect_pass(self, done, count):
         self.expect(done, 0)
         self.assertEqual(done.stdout.splitlines()[-1], f"PASS {count}/{count}", done.stdout)
@@ -126,7 +107,7 @@ class CommandLine(unittest.TestCase):
         import cli_page  # pylint: disable=import-outside-toplevel
 
         written = (SOURCE / "docs" / "cli.md").read_text(encoding="utf-8")
-        self.assertEqual(cli_page.page(str(TANDEM)), written, "run tools/cli_page.py")
+        self.assertEqual(cli_page.page(program.path()), written, "run tools/cli_page.py")
 
     def test_nothing_is_run_for_a_bad_count_of_ranks(self):
         for ranks in (0, -1, 65):
@@ -273,11 +254,11 @@ class CommandLine(unittest.TestCase):
                                      ("check", ("--json",)),
                                      ("simulate", ("--json", "--html", "--trace"))):
                 words = [command, "all-gather-matmul", *SMALL, "-R", "-2"]
+                lost = f"{folder}/none/file"
                 for option in options:
-                    words += [option, f"{folder}/none/file"]
-                done = tandem(*words)
-                self.expect(done, 2, "R is -2",
-                            *(f"{option} {folder}/none/file cannot be written" for option in options))
+                    words += [option, lost]
+                reasons = [f"{option} {lost} cannot be written" for option in options]
+                self.expect(tandem(*words), 2, "R is -2", *reasons)
             done = tandem("selftest", "--calibrate", "--out", folder)
             self.expect(done, 2, f"--out {folder} cannot be written")
             # A refusal leaves no empty file either.
@@ -447,55 +428,6 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(json.loads(done.stdout)["selected_scenario"], "unsupported")
         self.expect(tandem("route", "/nowhere/r.json"), 2, "/nowhere/r.json")
 
-    # Benchmarks.
-
-    def test_every_arm_is_timed_and_every_launch_flushed(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "bench.json"
-            run = tandem("bench", "all", "-R", 2, *SMALL, "--arms", ",".join(ARMS),
-                         "--launches", 3, "--json", path)
-            self.assertEqual(run.returncode, 0, run.stderr)
-            self.assertTrue(run.stdout.endswith("PASS 4/4\n"), run.stdout)
-            report = json.loads(path.read_text())
-        self.assertEqual([case["operator"] for case in report["cases"]], list(OPERATORS))
-        for case in report["cases"]:
-            self.assertEqual([arm["arm"] for arm in case["arms"]], list(ARMS))
-            for arm in case["arms"]:
-                self.assertEqual((arm["launches"], arm["flushes"]), (3, 3))
-                self.assertGreater(arm["seconds"], 0)
-
-    def test_a_gate_runs_each_row_on_two_and_on_four_ranks(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "gate.csv"
-            rows = ("matmul-all-gather,16,64,24", "all-gather-matmul,8,64,9")
-            path.write_text("operator,m,k,n\n" + "\n".join(rows) + "\n")
-            json_path = Path(folder) / "gate.json"
-            run = tandem("bench", "--gate", path, "--arms", "fused,serial", "--launches", 1,
-                         "--warm", "--json", json_path)
-            self.assertEqual(run.returncode, 0, run.stderr)
-            cases = json.loads(json_path.read_text())["cases"]
-        self.assertEqual([(case["ranks"], case["n"]) for case in cases],
-                         [(2, 24), (2, 9), (4, 24), (4, 9)])
-
-    def test_a_sweep_has_a_picture(self):
-        with tempfile.TemporaryDirectory() as folder:
-            page = Path(folder) / "sweep.html"
-            run = tandem("bench", "matmul-all-gather", "-R", 2, "-m", 32, "-n", 24, "-k", 64,
-                         "--arms", "fused,compute,comm", "--launches", 1, "--sweep-tiles",
-                         "--html", page)
-            self.assertEqual(run.returncode, 0, run.stderr)
-            self.assertIn("PASS 2/2", run.stdout)
-            self.assertIn("<polyline", page.read_text())
-
-    def test_all_reasons_against_a_benchmark_come_at_once(self):
-        run = tandem("bench", "matmul-all-gather", "--gate", "no.csv", "-m", 3, "--arms", "fast",
-                     "--pin", "maybe", "--seconds", "long", "--sweep-tiles")
-        self.assertEqual(run.returncode, 2)
-        for part in ("beside --gate", "'fast'", "'maybe'", "'long'", "--sweep-tiles", "no.csv"):
-            self.assertIn(part, run.stderr)
-
 
 if __name__ == "__main__":
-    TANDEM = sys.argv[1]
-    SOURCE = Path(sys.argv[2])
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    program.main()
