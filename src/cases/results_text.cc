@@ -40,6 +40,18 @@ std::string notes_of(const std::vector<CaseResult>& results) {
   return text;
 }
 
+// What the verdict rests on, for who has not read the manual.
+std::string what_was_compared(const std::vector<CaseResult>& results) {
+  std::int64_t elements = 0;
+  std::int64_t differing = 0;
+  for (const CaseResult& result : results) {
+    elements += result.elements;
+    differing += result.differing;
+  }
+  return cat("compared with the scalar reference, bit for bit: ", elements, " elements of C, ",
+             differing, differing == 1 ? " differs\n" : " differ\n");
+}
+
 }  // namespace
 
 std::string describe_difference(const CaseResult& result) {
@@ -77,7 +89,7 @@ std::string results_table(const std::vector<CaseResult>& results) {
                 result.problem.k, ": ULP and bound on a sample, ", result.exact_rows, " of ",
                 result.rows, " rows; bits on all\n");
   }
-  return text + notes_of(results);
+  return text + notes_of(results) + what_was_compared(results);
 }
 
 }  // namespace tandem

@@ -169,7 +169,9 @@ class CommandLine(ProgramCase):
         self.expect(done, 1, "1 of 24576 elements differ", "first on rank 1 at index 2009",
                     "(row 83, column 17)", "source rank 1, own part", "reproduce: tandem run")
         self.assertRegex(done.stderr, r"got 0x[0-9a-f]{4} \(\S+\), want 0x[0-9a-f]{4} \(\S+\)")
-        self.assertEqual(done.stdout.splitlines()[-1], "FAIL 0/1")
+        self.assertEqual(done.stdout.splitlines()[-2:],
+                         ["compared with the scalar reference, bit for bit: 24576 elements of C, "
+                          "1 differs", "FAIL 0/1"])
         done = tandem("run", "all-gather-matmul", "-R", "4", "-m", "64", "-n", "24", "-k", "64",
                       "--tiles", "4", fault="corrupt:rank=1,index=4000")
         # Row 166 = 2 · 64 + 38: rank 2, slice 2 of 16 rows.
