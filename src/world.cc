@@ -12,6 +12,7 @@
 #include "cases/test_fault.h"
 #include "host/link/link.h"
 #include "host/member.h"
+#include "host/net/socket.h"
 #include "host/spawn.h"
 #include "tandem/error.h"
 #include "world_impl.h"
@@ -77,6 +78,8 @@ void check_membership(const WorldOptions& options, const Refuse& refuse) {
   }
   if (seat.size > 1 && seat.root.empty()) {
     refuse("no root is given; name host:port of rank 0 (--root or TANDEM_ROOT)");
+  } else if (seat.size > 1 && !host::parse_socket_address(seat.root)) {
+    refuse(cat("the root is '", seat.root, "'; give host:port of rank 0, such as node1:7000"));
   }
 }
 

@@ -134,9 +134,8 @@ CheckOptions mutant_options(const std::string& name) {
 }
 
 CheckOptions own_case(const CheckOptions& options) {
-  if (is_upstream_error(options.variant) && check::find_mutant(options.variant) == nullptr) {
-    throw Error(ErrorKind::refused, refusal_of_variant(options.problem.op, options.variant));
-  }
+  // A name that is unknown is told with whatever else is wrong.
+  if (check::find_mutant(planted_error(options)) == nullptr) validate(options);
   CheckOptions own = mutant_options(planted_error(options));
   own.mutant = options.mutant;
   own.variant = options.variant;

@@ -109,12 +109,12 @@ void add_selftest(CLI::App& program, int& exit_code) {
   app->add_option("--configurations", wanted->configurations,
                   "with --mutants: correct programs drawn at random [2000]")
       ->needs(mutants)
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 1000000))
       ->type_name("N");
   app->add_option("--generated-step", wanted->generated_step,
                   "with --mutants: of those made by rule each N-th, 0 for none [20]")
       ->needs(mutants)
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 1000000))
       ->type_name("N");
   const auto costs = std::make_shared<CalibrateArguments>();
   CLI::Option* calibrates = app->add_flag("--calibrate", costs->measures,
@@ -130,7 +130,7 @@ void add_selftest(CLI::App& program, int& exit_code) {
       ->type_name("NAME|FILE");
   app->add_option("--launches", costs->launches, "with --fit: of each problem [15]")
       ->needs(fits)
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 10000))
       ->type_name("N");
   mutants->excludes(calibrates)->excludes(fits);
   const auto request = std::make_shared<Request>();

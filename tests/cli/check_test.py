@@ -159,6 +159,12 @@ class SimulatedMachine(ProgramCase):
                     "device ascend950pr: it has cores of its own; use host")
         self.expect(tandem("selftest", "--out", "x.json"), 2, "--calibrate")
         self.expect(tandem("selftest", "--calibrate", "--mutants"), 2, "--mutants")
+        self.expect(tandem("selftest", "--fit", "--launches", "0"), 2, "0 not in range 1 to 10000")
+
+    def test_unknown_names_of_a_check_are_refused_with_the_other_reasons(self):
+        done = tandem("check", "all-gather-matmul", "--variant", "upstream:Z9", "--mutant", "none",
+                      "--replay", "zz")
+        self.expect(done, 2, "upstream:Z9", "mutant none are asked for", "'none'", "zz")
 
 
 if __name__ == "__main__":

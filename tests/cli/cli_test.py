@@ -109,6 +109,12 @@ class CommandLine(ProgramCase):
         written = (SOURCE / "docs" / "cli.md").read_text(encoding="utf-8")
         self.assertEqual(cli_page.page(program.path()), written, "run tools/cli_page.py")
 
+    def test_a_membership_is_refused_with_all_reasons(self):
+        self.expect(tandem("run", "all", "--rank", "5", "--size", "2", "--root", "nohost"), 2,
+                    "the rank is 5 of 2", "the root is 'nohost'")
+        self.expect(tandem("run", "all", "--rank", "x", "--size", "2", "--root", "a:99999999"), 2,
+                    "--rank is 'x'", "the root is 'a:99999999'")
+
     def test_nothing_is_run_for_a_bad_count_of_ranks(self):
         for ranks in (0, -1, 65):
             self.expect(tandem("run", "all-gather-matmul", "-R", ranks, *SMALL), 2,
