@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The planner: any problem on any device is refused with reasons or becomes a plan whose tiles
-// cover each region exactly.
+// cover each grid exactly, and whose rounds follow each other without a gap.
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <cstdlib>
+#include <vector>
 
 #include "ops/registry.h"
 #include "report/device_json.h"
@@ -40,25 +41,43 @@ Problem draw(FuzzedDataProvider& data) {
   return problem;
 }
 
-// Rows × columns of all tiles of a region, by all cores of one rank.
-std::int64_t covered(const Plan& plan, int region, int rank) {
+bool overlap(const Tile& a, const Tile& b) {
+  return a.rows.first < b.rows.end() && b.rows.first < a.rows.end() &&
+         a.columns.first < b.columns.end() && b.columns.first < a.columns.end();
+}
+
+// The tiles of all cores lie in the grid, don't overlap and fill it.
+bool is_covered(const Grid& grid) {
+  constexpr std::size_t kPairsOf = 400;  // beyond as many tiles pairs take too long
+  std::vector<Tile> tiles;
   std::int64_t area = 0;
-  for (int core = 0; core < plan.blocks; ++core) {
-    for (const Tile& tile : plan.tiles(region, rank, core)) {
+  for (const std::vector<Tile>& of_core : grid.tiles) {
+    for (const Tile& tile : of_core) {
+      if (tile.rows.first < 0 || tile.rows.end() > grid.rows || tile.rows.count < 1) return false;
+      if (tile.columns.first < 0 || tile.columns.end() > grid.columns) return false;
       area += tile.rows.count * tile.columns.count;
+      tiles.push_back(tile);
     }
   }
-  return area;
+  if (tiles.size() <= kPairsOf) {
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (overlap(tiles[i], tiles[j])) return false;
+      }
+    }
+  }
+  return area == grid.rows * grid.columns;
 }
 
 void check(const Plan& plan) {
   if (plan.window_bytes < 0 || plan.staging_bytes < 0 || plan.blocks < 1) std::abort();
-  for (int region = 0; region < static_cast<int>(plan.regions.size()); ++region) {
-    const std::int64_t first = covered(plan, region, 0);
-    if (first < 0 || (first == 0 && plan.problem.n > 0 && plan.regions[region].rows.count > 0 &&
-                      plan.regions[region].ranks == RegionRanks::own)) {
-      std::abort();
-    }
+  for (const Grid& grid : plan.grids) {
+    if (!is_covered(grid)) std::abort();
+  }
+  std::int64_t next = 0;
+  for (const Slice& slice : plan.slices) {
+    if (slice.first != next || slice.count < 1) std::abort();
+    next = slice.end();
   }
 }
 
