@@ -160,6 +160,7 @@ TEST(Frames, HeadersThatMakeNoSenseEndTheStream) {
       accepts({.type = FrameType::write, .rows = {kMemoryBytes, 1, 8, 8}, .payload_bytes = 8}));
   constexpr std::int64_t kHuge = std::int64_t{1} << 39;
   EXPECT_FALSE(accepts({.type = FrameType::read, .rows = {0, kHuge, 8, kHuge}}));
+  EXPECT_FALSE(accepts({.type = FrameType::read, .rows = {0, kHuge, kHuge, 0}}));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ bool is_sound(const FrameHeader& header) {
   if (rows.offset > kMax || rows.rows > kMax || rows.row_bytes > kMax || rows.pitch > kMax) {
     return false;
   }
-  if (rows.rows > 0 && rows.pitch > kMax / rows.rows) return false;
+  if (rows.rows > 0 && std::max(rows.pitch, rows.row_bytes) > kMax / rows.rows) return false;
   return header.payload_bytes <= kTextPayloadBytesMax;
 }
 
