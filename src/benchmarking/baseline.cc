@@ -33,12 +33,15 @@ std::int64_t product_rows(const Plan& plan) {
   return gathers ? plan.ranks * plan.problem.m : plan.problem.m;
 }
 
-std::int64_t window_bytes(const Plan& plan, const MxMatrix& a, std::int64_t columns) {
+// What `rank` publishes in a launch.
+std::int64_t published_bytes(const Plan& plan, int rank) {
   const Problem& problem = plan.problem;
+  const std::int64_t k = plan.k_of(rank).count;
+  const std::int64_t columns = plan.columns_of(rank).count;
   switch (problem.op) {
     case OperatorKind::all_to_all_matmul:
     case OperatorKind::all_gather_matmul:
-      return a.rows * (a.k + a.scale_pitch);
+      return plan.a_rows(rank) * (k + scale_row_bytes(k));
     case OperatorKind::matmul_all_gather:
       return problem.m * columns * element_bytes(problem.dtype_c);
     case OperatorKind::matmul_reduce_scatter:
@@ -65,7 +68,10 @@ Baseline::Baseline(World& world, const Plan& plan, const MxMatrix& a, const MxMa
     : world_(world), plan_(plan), a_(a), bias_(bias), barrier_(barrier) {
   // The bias covers all columns of C; a product may have only some of them.
   if (bias_ != nullptr) bias_ += plan.columns_of(world.rank()).first;
-  half_bytes_ = round_up(window_bytes(plan, a, b.rows), kAlignment);
+  // The same on all ranks, so that each finds the halves of the others, whose parts may be larger.
+  for (int rank = 0; rank < plan.ranks; ++rank) {
+    half_bytes_ = std::max(half_bytes_, round_up(published_bytes(plan, rank), kAlignment));
+  }
   windows_ = world.impl().rank->allocate_windows(2 * half_bytes_);
   call_ = {.m = product_rows(plan), .n = b.rows, .k = b.k, .a_pitch = padded_k(b.k)};
   decoded_a_.grow(tandem::multiply({call_.m, call_.a_pitch}));

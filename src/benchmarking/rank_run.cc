@@ -105,11 +105,15 @@ class BenchRank {
       add_failure("serial: its bits are not the fused ones");
     }
     if (!arms_.has_baseline()) return;
+    // Twice: it publishes into one half of its windows and then into the other.
+    for (int half = 0; half < 2; ++half) check_baseline(fused);
+  }
+
+  void check_baseline(const LaunchResult& fused) {
     const LaunchResult baseline = launch(BenchArm::baseline);
-    report_.baseline_bound = verify_rows(world_, setup_, baseline).bound_ratio;
-    if (report_.baseline_bound > 1) {
-      add_failure(cat("baseline: its error is ", report_.baseline_bound, " times the bound"));
-    }
+    const double bound = verify_rows(world_, setup_, baseline).bound_ratio;
+    report_.baseline_bound = std::max(report_.baseline_bound, bound);
+    if (bound > 1) add_failure(cat("baseline: its error is ", bound, " times the bound"));
     const std::int64_t apart = count_far_apart(setup_, fused.c, baseline.c);
     if (apart > 0) add_failure(cat("baseline: ", apart, " elements are far from the fused ones"));
   }
