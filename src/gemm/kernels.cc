@@ -28,6 +28,7 @@ const Kernels* kernel_table() {
   static const Kernels table = {
       .name = hwy::TargetName(HWY_TARGET),
       .panels_max = kPanelsMax,
+      .row_panels_max = kPanelsMax,
       .flops_per_us = 60'000,
       .lane_flops_per_us = 15'000,
       .panel_step = panel_step,

@@ -26,7 +26,8 @@ inline constexpr int kLaneColumns = 2;
 // sums[row_count][columns] (+)= up to six rows of A times one or two neighbouring panels of B.
 struct PanelStep {
   const float* rows = nullptr;     // a panel of A, at a multiple of 16 in k
-  int row_count = kPanelRows;      // of its six rows, the first ones
+  std::int64_t row_stride = 0;     // elements to the next panel of A
+  int row_count = kPanelRows;      // the first 1 to 6 rows, or 12: two panels, where all are there
   const float* columns = nullptr;  // a panel of B, at the same k; 64-byte aligned
   std::int64_t panel_stride = 0;   // elements to the next panel of B
   int panels = 1;                  // of B: 1, or 2 where Kernels::panels_max allows
@@ -83,6 +84,7 @@ struct RowToBlocks {
 struct Kernels {
   const char* name = nullptr;
   int panels_max = 1;                  // panels of B that one step can take
+  int row_panels_max = 1;              // panels of A that it can take with panels_max of B
   std::int64_t flops_per_us = 0;       // of panel_step, a cautious estimate
   std::int64_t lane_flops_per_us = 0;  // of lane_step
   void (*panel_step)(const PanelStep&) = nullptr;

@@ -87,9 +87,10 @@ HWY_INLINE void lane_blocks(const LaneStep& step, std::int64_t lane, std::int64_
   const std::uint8_t* codes_b = step.codes[1] + lane;
   const float* row = step.rows + lane + block * step.block_stride;
   for (; block < end; ++block) {
-    // A column is often a page: hardware prefetchers would start anew with each one.
-    hwy::Prefetch(step.next_codes[0] + block * kBlock);
-    hwy::Prefetch(step.next_codes[1] + block * kBlock);
+    // A column is often a page: hardware prefetchers would start anew with each one. Into L2, which
+    // has more misses in flight than L1.
+    __builtin_prefetch(step.next_codes[0] + block * kBlock, 0, 2);
+    __builtin_prefetch(step.next_codes[1] + block * kBlock, 0, 2);
     const std::int64_t group = (block - origin) * kBlock / kGroup;
     const V32 factor_a = hn::Set(d, factors[0][group]);
     const V32 factor_b = hn::Set(d, factors[1][group]);

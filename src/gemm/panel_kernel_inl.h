@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The register-blocked kernel: six rows times two vectors of columns, one fused multiply-add per
-// element and k, k ascending, accumulators kept in twelve registers.
+// The register-blocked kernels: six rows, with 32 registers also twelve, times two vectors of
+// columns; one fused multiply-add per element and k, k ascending, accumulators kept in registers.
 
 #if defined(TANDEM_GEMM_PANEL_KERNEL_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TANDEM_GEMM_PANEL_KERNEL_INL_H_
@@ -32,17 +32,22 @@ HWY_INLINE void multiply_add(const float* a, V32 b0, V32 b1, V32& sum0, V32& sum
 }
 
 template <Width kWidth, int kRows>
-HWY_INLINE void panel_k(const float* a, const float* b, const float* b_second, PanelSums& s) {
-  const F32 d;
-  // Pinning b0 and b1 to registers with an empty asm: no gain with GCC 12 on Zen 4.
-  const V32 b0 = hn::Load(d, b);
-  const V32 b1 = kWidth == Width::two_vectors ? hn::Load(d, b_second) : b0;
+HWY_INLINE void add_rows(const float* a, V32 b0, V32 b1, PanelSums& s) {
   multiply_add<kWidth>(a + 0 * kBlock, b0, b1, s.r0a, s.r0b);
   if constexpr (kRows > 1) multiply_add<kWidth>(a + 1 * kBlock, b0, b1, s.r1a, s.r1b);
   if constexpr (kRows > 2) multiply_add<kWidth>(a + 2 * kBlock, b0, b1, s.r2a, s.r2b);
   if constexpr (kRows > 3) multiply_add<kWidth>(a + 3 * kBlock, b0, b1, s.r3a, s.r3b);
   if constexpr (kRows > 4) multiply_add<kWidth>(a + 4 * kBlock, b0, b1, s.r4a, s.r4b);
   if constexpr (kRows > 5) multiply_add<kWidth>(a + 5 * kBlock, b0, b1, s.r5a, s.r5b);
+}
+
+template <Width kWidth, int kRows>
+HWY_INLINE void panel_k(const float* a, const float* b, const float* b_second, PanelSums& s) {
+  const F32 d;
+  // Pinning b0 and b1 to registers with an empty asm: no gain with GCC 12 on Zen 4.
+  const V32 b0 = hn::Load(d, b);
+  const V32 b1 = kWidth == Width::two_vectors ? hn::Load(d, b_second) : b0;
+  add_rows<kWidth, kRows>(a, b0, b1, s);
 }
 
 template <Width kWidth>
@@ -99,6 +104,69 @@ HWY_NOINLINE void panel_kernel(const PanelStep& step, const float* b, const floa
   if constexpr (kRows > 5) store_sums<kWidth>(s.r5a, s.r5b, sums + 5 * pitch);
 }
 
+// Two panels of rows at once, where there are registers for their 24 sums: B is read half as often.
+HWY_INLINE void tall_k(const float* a, const float* a_second, const float* b, const float* b_second,
+                       PanelSums& s, PanelSums& t) {
+  const F32 d;
+  const V32 b0 = hn::Load(d, b);
+  const V32 b1 = hn::Load(d, b_second);
+  add_rows<Width::two_vectors, kPanelRows>(a, b0, b1, s);
+  add_rows<Width::two_vectors, kPanelRows>(a_second, b0, b1, t);
+}
+
+HWY_INLINE void load_panel(const float* sums, std::int64_t pitch, PanelSums& s) {
+  load_sums<Width::two_vectors>(sums + 0 * pitch, s.r0a, s.r0b);
+  load_sums<Width::two_vectors>(sums + 1 * pitch, s.r1a, s.r1b);
+  load_sums<Width::two_vectors>(sums + 2 * pitch, s.r2a, s.r2b);
+  load_sums<Width::two_vectors>(sums + 3 * pitch, s.r3a, s.r3b);
+  load_sums<Width::two_vectors>(sums + 4 * pitch, s.r4a, s.r4b);
+  load_sums<Width::two_vectors>(sums + 5 * pitch, s.r5a, s.r5b);
+}
+
+HWY_INLINE void store_panel(const PanelSums& s, float* sums, std::int64_t pitch) {
+  store_sums<Width::two_vectors>(s.r0a, s.r0b, sums + 0 * pitch);
+  store_sums<Width::two_vectors>(s.r1a, s.r1b, sums + 1 * pitch);
+  store_sums<Width::two_vectors>(s.r2a, s.r2b, sums + 2 * pitch);
+  store_sums<Width::two_vectors>(s.r3a, s.r3b, sums + 3 * pitch);
+  store_sums<Width::two_vectors>(s.r4a, s.r4b, sums + 4 * pitch);
+  store_sums<Width::two_vectors>(s.r5a, s.r5b, sums + 5 * pitch);
+}
+
+HWY_NOINLINE void tall_kernel(const PanelStep& step) {
+  const V32 zero = hn::Zero(F32());
+  PanelSums s = {zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero};
+  PanelSums t = s;
+  float* second_sums = step.sums + kPanelRows * step.pitch;
+  if (step.start == Start::from_stored) {
+    load_panel(step.sums, step.pitch, s);
+    load_panel(second_sums, step.pitch, t);
+  }
+  const float* a = step.rows;
+  const float* a_second = a + step.row_stride;
+  const float* b = step.columns;
+  const float* b_second = b + step.panel_stride;
+  std::int64_t depth = step.depth;
+  for (; depth >= kBlock; depth -= kBlock) {
+    for (int pair = 0; pair < kBlock / 2; ++pair) {
+      tall_k(a, a_second, b, b_second, s, t);
+      tall_k(a + 1, a_second + 1, b + kPanelColumns, b_second + kPanelColumns, s, t);
+      a += 2;
+      a_second += 2;
+      b += 2 * kPanelColumns;
+      b_second += 2 * kPanelColumns;
+    }
+    a += (kPanelRows - 1) * kBlock;
+    a_second += (kPanelRows - 1) * kBlock;
+  }
+  for (; depth > 0; --depth) {
+    tall_k(a++, a_second++, b, b_second, s, t);
+    b += kPanelColumns;
+    b_second += kPanelColumns;
+  }
+  store_panel(s, step.sums, step.pitch);
+  store_panel(t, second_sums, step.pitch);
+}
+
 // Panels of B that one step takes: two where a vector covers a panel.
 inline constexpr int kPanelsMax = kLanes == kPanelColumns ? 2 : 1;
 
@@ -124,6 +192,7 @@ HWY_INLINE void panel_rows(const PanelStep& step, const float* b, const float* b
 
 HWY_NOINLINE void panel_step(const PanelStep& step) {
   if constexpr (kPanelsMax == 2) {
+    if (step.row_count == 2 * kPanelRows) return tall_kernel(step);
     const float* second = step.columns + step.panel_stride;
     if (step.panels == 2) {
       panel_rows<Width::two_vectors>(step, step.columns, second, step.sums);

@@ -72,12 +72,12 @@ void edge_step(const Product& p, PanelStep step, std::int64_t begin, std::int64_
   }
 }
 
-// Fetches share `index` of `shares` of a stretch of a panel.
-void prefetch_share(const float* begin, std::int64_t elements, std::int64_t index,
-                    std::int64_t shares) {
+// Fetches the part [from, to) of `whole` of a stretch of a panel.
+void prefetch_share(const float* begin, std::int64_t elements, std::int64_t from, std::int64_t to,
+                    std::int64_t whole) {
   constexpr std::int64_t kLine = kCacheLine / sizeof(float);
   const std::int64_t lines = elements / kLine;
-  for (std::int64_t line = index * lines / shares; line < (index + 1) * lines / shares; ++line) {
+  for (std::int64_t line = from * lines / whole; line < to * lines / whole; ++line) {
     __builtin_prefetch(begin + line * kLine, 0, 3);
   }
 }
@@ -90,13 +90,13 @@ struct Ahead {
   std::int64_t depth = 0;
 };
 
-// Fetches share `index` of `shares` of it.
-void prefetch(const WeightSegment& segment, const Ahead& ahead, std::int64_t index,
-              std::int64_t shares) {
+// Fetches the part [from, to) of `whole` of it.
+void prefetch(const WeightSegment& segment, const Ahead& ahead, std::int64_t from, std::int64_t to,
+              std::int64_t whole) {
   for (std::int64_t panel = ahead.panel; panel < ahead.panel + ahead.panels; ++panel) {
     const float* begin =
         segment.panels.data() + panel * segment.panel_stride() + ahead.k * kPanelColumns;
-    prefetch_share(begin, ahead.depth * kPanelColumns, index, shares);
+    prefetch_share(begin, ahead.depth * kPanelColumns, from, to, whole);
   }
 }
 
@@ -105,18 +105,23 @@ void multiply_group(const Product& p, const PanelGroup& group, const Ahead& ahea
                     std::int64_t row_end, std::int64_t k, std::int64_t depth) {
   const std::int64_t column = group.panel * kPanelColumns + group.begin - p.first;
   const std::int64_t row_panels = ceil_div(row_end - row, kPanelRows);
-  PanelStep step{.columns = p.segment.panels.data() + group.panel * p.segment.panel_stride() +
+  const bool tall = group.whole() && group.panels == p.table.panels_max;
+  const std::int64_t rows_max = (tall ? p.table.row_panels_max : 1) * kPanelRows;
+  PanelStep step{.row_stride = p.rows.panel_stride(),
+                 .columns = p.segment.panels.data() + group.panel * p.segment.panel_stride() +
                             k * kPanelColumns,
                  .panel_stride = p.segment.panel_stride(),
                  .panels = group.panels,
                  .depth = depth,
                  .start = k == 0 ? p.start : Start::from_stored,
                  .pitch = p.accumulators.pitch};
-  for (std::int64_t index = 0; index < row_panels; ++index, row += kPanelRows) {
-    prefetch(p.segment, ahead, index, row_panels);
+  const std::int64_t first_row = row;
+  for (std::int64_t rows = 0; row < row_end; row += rows) {
+    rows = row_end - row >= rows_max ? rows_max : std::min<std::int64_t>(kPanelRows, row_end - row);
+    prefetch(p.segment, ahead, row - first_row, row + rows - first_row, row_end - first_row);
     step.rows = p.rows.blocks.data() + row / kPanelRows * p.rows.panel_stride() + k * kPanelRows;
     step.sums = p.accumulators.values + row * p.accumulators.pitch + column;
-    step.row_count = static_cast<int>(std::min<std::int64_t>(kPanelRows, row_end - row));
+    step.row_count = static_cast<int>(rows);
     if (group.whole()) {
       p.table.panel_step(step);
     } else {
