@@ -137,15 +137,13 @@ void reduce_four(benchmark::State& state) {
     }
   }
   std::vector<std::uint16_t> out(static_cast<std::size_t>(rows * kRowLength));
-  gemm::AlignedBuffer<float> sums(kRowLength);
   const auto ours = [&] {
     for (std::int64_t row = 0; row < rows; ++row) {
       const std::int64_t first = row * kRowLength;
-      gemm::widen_row(parts[0].data() + first, OutputType::bf16, kRowLength, sums.data());
-      for (int rank = 1; rank < kRanks; ++rank) {
-        gemm::widen_add_row(parts[rank].data() + first, OutputType::bf16, kRowLength, sums.data());
-      }
-      gemm::store_row(sums.data(), nullptr, kRowLength, OutputType::bf16, out.data() + first);
+      const void* rows_to_sum[kRanks];
+      for (int rank = 0; rank < kRanks; ++rank) rows_to_sum[rank] = parts[rank].data() + first;
+      gemm::sum_rows(rows_to_sum, OutputType::bf16, kRowLength, OutputType::bf16,
+                     out.data() + first);
     }
   };
   ours();

@@ -27,4 +27,10 @@ void widen_add_row(const void* source, OutputType type, std::int64_t count, floa
   kernels().widen_row(source, type, count, Start::from_stored, sums);
 }
 
+void sum_rows(std::span<const void* const> rows, OutputType from, std::int64_t count, OutputType to,
+              void* destination) {
+  const FloatState state;
+  kernels().sum_rows({rows, from, count, to, destination});
+}
+
 }  // namespace tandem::gemm

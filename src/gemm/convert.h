@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "tandem/types.h"
 
@@ -20,5 +21,10 @@ void add_row(const float* sums, std::int64_t count, OutputType type, void* desti
 // sums[j] = source[j], or sums[j] += source[j].
 void widen_row(const void* source, OutputType type, std::int64_t count, float* sums);
 void widen_add_row(const void* source, OutputType type, std::int64_t count, float* sums);
+
+// destination[j] = round(rows[0][j] + rows[1][j] + …), summed in FP32 in this order, in one pass.
+// At least one row.
+void sum_rows(std::span<const void* const> rows, OutputType from, std::int64_t count, OutputType to,
+              void* destination);
 
 }  // namespace tandem::gemm

@@ -177,6 +177,60 @@ void widen_elements(const typename Element<kType>::Type* source, std::int64_t co
   copy_elements(rest_sums, count - j, sums + j);
 }
 
+// A pair of vectors at a time; what is left of the rows goes through a sum in memory.
+template <OutputType kFrom, OutputType kTo>
+void sum_elements(const RowsToSum& step) {
+  using From = typename Element<kFrom>::Type;
+  auto* out = static_cast<typename Element<kTo>::Type*>(step.destination);
+  std::int64_t j = 0;
+  for (; j + 2 * kLanes <= step.count; j += 2 * kLanes) {
+    const auto* first = static_cast<const From*>(step.rows[0]) + j;
+    V32 sum0 = load_element<kFrom>(first);
+    V32 sum1 = load_element<kFrom>(first + kLanes);
+    for (std::size_t row = 1; row < step.rows.size(); ++row) {
+      const auto* next = static_cast<const From*>(step.rows[row]) + j;
+      sum0 = hn::Add(sum0, load_element<kFrom>(next));
+      sum1 = hn::Add(sum1, load_element<kFrom>(next + kLanes));
+    }
+    store_element<kTo>(sum0, out + j);
+    store_element<kTo>(sum1, out + j + kLanes);
+  }
+  if (j == step.count) return;
+  float sums[2 * kLanes] = {};
+  widen_elements<kFrom, Start::from_zero>(static_cast<const From*>(step.rows[0]) + j,
+                                          step.count - j, sums);
+  for (std::size_t row = 1; row < step.rows.size(); ++row) {
+    widen_elements<kFrom, Start::from_stored>(static_cast<const From*>(step.rows[row]) + j,
+                                              step.count - j, sums);
+  }
+  store_elements<kTo>(sums, nullptr, step.count - j, out + j);
+}
+
+template <OutputType kFrom>
+void sum_rows_from(const RowsToSum& step) {
+  using enum OutputType;
+  switch (step.to) {
+    case bf16:
+      return sum_elements<kFrom, bf16>(step);
+    case fp16:
+      return sum_elements<kFrom, fp16>(step);
+    case fp32:
+      return sum_elements<kFrom, fp32>(step);
+  }
+}
+
+HWY_NOINLINE void sum_rows(const RowsToSum& step) {
+  using enum OutputType;
+  switch (step.from) {
+    case bf16:
+      return sum_rows_from<bf16>(step);
+    case fp16:
+      return sum_rows_from<fp16>(step);
+    case fp32:
+      return sum_rows_from<fp32>(step);
+  }
+}
+
 HWY_NOINLINE void store_row(const float* sums, const float* bias, std::int64_t count,
                             OutputType type, void* destination) {
   using enum OutputType;

@@ -168,6 +168,36 @@ TEST(StoreRow, WorksWithoutABias) {
       });
 }
 
+void check_sum(OutputType from, OutputType to, std::size_t row_count, std::int64_t count,
+               Rng& rng) {
+  const std::int64_t bytes = element_bytes(from);
+  std::vector<std::vector<std::uint8_t>> rows(row_count);
+  std::vector<const void*> addresses;
+  for (std::vector<std::uint8_t>& row : rows) {
+    for (std::int64_t j = 0; j < count; ++j) {
+      // Small integers and a fraction: a sum in another order would round differently.
+      const float value = static_cast<float>(static_cast<int>(rng.next() % 4096)) * 0x1p-11f *
+                          static_cast<float>(1 << rng.next() % 12);
+      row.resize(row.size() + static_cast<std::size_t>(bytes));
+      round_to(from, value, row.data() + j * bytes);
+    }
+    addresses.push_back(row.data());
+  }
+  const std::int64_t out_bytes = element_bytes(to);
+  std::vector<std::uint8_t> got(static_cast<std::size_t>((count + 1) * out_bytes), 0xA5);
+  sum_rows(addresses, from, count, to, got.data());
+  for (std::int64_t j = 0; j < count; ++j) {
+    float sum = widen(from, rows[0].data() + j * bytes);
+    for (std::size_t i = 1; i < row_count; ++i) sum += widen(from, rows[i].data() + j * bytes);
+    std::uint32_t expected = 0;
+    round_to(to, sum, &expected);
+    ASSERT_EQ(element_bits(to, got.data() + j * out_bytes), expected);
+  }
+  for (std::int64_t i = count * out_bytes; i < (count + 1) * out_bytes; ++i) {
+    ASSERT_EQ(got[static_cast<std::size_t>(i)], 0xA5) << "beyond the row";
+  }
+}
+
 // round(stored + round(sum)): two roundings.
 TEST(AddRow, AddsInTheTypeOfTheElements) {
   check_short_rows(
@@ -200,6 +230,20 @@ TEST(WidenAddRow, AddsToTheSums) {
       [](Row& row, OutputType type, std::int64_t j) {
         row.sums[static_cast<std::size_t>(j)] += widen(type, element(row, type, j));
       });
+}
+
+// One to nine rows of a type, summed in FP32 in their order and rounded once to another.
+TEST(SumRows, AddsInTheRowsOrder) {
+  Rng rng(7);
+  for (OutputType from : kTypes) {
+    for (OutputType to : kTypes) {
+      for_each_target([&] {
+        for (const std::int64_t count : {0, 1, 7, 16, 31, 32, 33, 100}) {
+          for (std::size_t rows = 1; rows <= 9; ++rows) check_sum(from, to, rows, count, rng);
+        }
+      });
+    }
+  }
 }
 
 #if defined(__SSE__)

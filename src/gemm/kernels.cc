@@ -40,6 +40,7 @@ const Kernels* kernel_table() {
       .store_row = store_row,
       .add_row = add_row,
       .widen_row = widen_row,
+      .sum_rows = sum_rows,
       .multiply_add_chains = multiply_add_chains,
   };
   return &table;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "gemm/tile_product.h"
@@ -81,6 +82,15 @@ struct RowToBlocks {
   std::int64_t block_stride = 0;
 };
 
+// destination[j] = round(rows[0][j] + rows[1][j] + …), summed in FP32 in this order.
+struct RowsToSum {
+  std::span<const void* const> rows;  // at least one
+  OutputType from = OutputType::bf16;
+  std::int64_t count = 0;
+  OutputType to = OutputType::bf16;
+  void* destination = nullptr;
+};
+
 struct Kernels {
   const char* name = nullptr;
   int panels_max = 1;                  // panels of B that one step can take
@@ -101,6 +111,7 @@ struct Kernels {
                   void* destination) = nullptr;
   void (*widen_row)(const void* source, OutputType type, std::int64_t count, Start start,
                     float* sums) = nullptr;
+  void (*sum_rows)(const RowsToSum&) = nullptr;
   // Fused multiply-adds on registers alone, to measure the peak by; returns their flops.
   std::int64_t (*multiply_add_chains)(std::int64_t steps) = nullptr;
 };

@@ -101,6 +101,18 @@ void widen_row(const void* source, OutputType type, std::int64_t count, Start st
   }
 }
 
+void sum_rows(const RowsToSum& step) {
+  auto* out = static_cast<std::uint8_t*>(step.destination);
+  const auto element = [&](const void* row, std::int64_t j) {
+    return widen(step.from, static_cast<const std::uint8_t*>(row) + j * element_bytes(step.from));
+  };
+  for (std::int64_t j = 0; j < step.count; ++j) {
+    float sum = element(step.rows[0], j);
+    for (const void* row : step.rows.subspan(1)) sum += element(row, j);
+    round_to(step.to, sum, out + j * element_bytes(step.to));
+  }
+}
+
 std::int64_t multiply_add_chains(std::int64_t steps) {
   float chains[4] = {1, 2, 3, 4};
   for (std::int64_t step = 0; step < steps; ++step) {
@@ -127,6 +139,7 @@ const Kernels& portable_kernels() {
       .store_row = store_row,
       .add_row = add_row,
       .widen_row = widen_row,
+      .sum_rows = sum_rows,
       .multiply_add_chains = multiply_add_chains,
   };
   return table;

@@ -134,8 +134,23 @@ class HostVector final : public VectorCore {
     std::int64_t pitch = 0;
     OutputType type = OutputType::bf16;
   };
+  // A sum and its conversion are put off until the result is stored, which takes one pass over the
+  // rows instead of one for each step; whatever may release the rows computes it before.
+  struct PendingSum {
+    UbTensor sum;
+    std::vector<Alias> rows;  // in the order of summing; empty: nothing is pending
+    bool converts = false;    // to `out`
+    UbTensor out;
+  };
   std::byte* ub(const UbTensor& tensor, std::int64_t row);
   const Alias& alias_of(std::int64_t offset) const;
+  OutputType type_of(Buffer buffer) const;
+  void accumulate_now(const UbTensor& sum, const UbTensor& source, Accumulate accumulate);
+  void convert_now(const UbTensor& destination, const UbTensor& sum);
+  void compute_pending();
+  void store_pending(const View& destination);
+  void gather_addresses(std::int64_t row);
+  void forget_pending();
 
   LaunchSite& site_;
   CoreState state_;
@@ -143,6 +158,8 @@ class HostVector final : public VectorCore {
   std::vector<std::unique_ptr<Channel>> channels_;  // [peer], null for the own rank
   std::vector<std::byte> ub_;
   std::vector<Alias> aliases_;
+  PendingSum pending_;
+  std::vector<const void*> addresses_;
 };
 
 }  // namespace tandem::host

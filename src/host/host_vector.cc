@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstring>
 
 #include "base/check.h"
 #include "base/strings.h"
-#include "gemm/convert.h"
 #include "host/host_channel.h"
 #include "host/host_core.h"
 #include "host/launch_site.h"
@@ -17,11 +15,18 @@ HostVector::HostVector(LaunchSite& site, int rank, int block)
   channels_ = make_host_channels(site, state_);
 }
 
-void HostVector::set_flag(Pipe, FlagId id, Site) { state_.set_flag(*partner_, id); }
+void HostVector::set_flag(Pipe, FlagId id, Site) {
+  compute_pending();
+  state_.set_flag(*partner_, id);
+}
+
 void HostVector::wait_flag(FlagId id, Site site) { state_.take_flag(id, site); }
 void HostVector::gate(Pipe, FlagId id, Site site) { state_.take_flag(id, site); }
 
-void HostVector::sync_all(Site site) { state_.meet(site_.sync_point(true), site); }
+void HostVector::sync_all(Site site) {
+  compute_pending();
+  state_.meet(site_.sync_point(true), site);
+}
 
 void HostVector::pipe_barrier(Pipe, Site) {}
 void HostVector::set_event(EventKind, int, Site) {}
@@ -45,50 +50,11 @@ std::byte* HostVector::ub(const UbTensor& tensor, std::int64_t row) {
 void HostVector::load(UbTensor destination, View source, Site) {
   std::erase_if(aliases_, [&](const Alias& alias) { return alias.offset == destination.offset; });
   aliases_.push_back({destination.offset, destination.rows, site_.resolve(source), source.pitch,
-                      site_.launch().extents[static_cast<std::size_t>(source.buffer)].type});
-}
-
-const HostVector::Alias& HostVector::alias_of(std::int64_t offset) const {
-  for (const Alias& alias : aliases_) {
-    if (alias.offset == offset) return alias;
-  }
-  TANDEM_CHECK(false, cat("UB tensor at ", offset, " was never loaded"));
-}
-
-void HostVector::accumulate(UbTensor sum, UbTensor, UbTensor source, Accumulate accumulate, Site) {
-  const Alias* alias = &alias_of(source.offset);
-  std::int64_t first = 0;  // row of `source` where the alias begins
-  for (std::int64_t row = 0; row < source.rows; ++row) {
-    if (row - first >= alias->rows) {  // rows that were loaded one by one
-      alias = &alias_of(source.offset + row * source.pitch);
-      first = row;
-    }
-    const std::byte* values = alias->address + (row - first) * alias->pitch;
-    float* sums = reinterpret_cast<float*>(ub(sum, row));
-    if (accumulate == Accumulate::init) {
-      gemm::widen_row(values, alias->type, source.columns, sums);
-    } else {
-      gemm::widen_add_row(values, alias->type, source.columns, sums);
-    }
-  }
-}
-
-void HostVector::convert(UbTensor destination, UbTensor sum, Site) {
-  const OutputType type = site_.launch().extents[static_cast<std::size_t>(Buffer::c)].type;
-  for (std::int64_t row = 0; row < sum.rows; ++row) {
-    gemm::store_row(reinterpret_cast<const float*>(ub(sum, row)), nullptr, sum.columns, type,
-                    ub(destination, row));
-  }
-}
-
-void HostVector::store(View destination, UbTensor source, Site) {
-  std::byte* address = site_.resolve(destination);
-  for (std::int64_t row = 0; row < destination.rows; ++row) {
-    std::memcpy(address + row * destination.pitch, ub(source, row), destination.row_bytes);
-  }
+                      type_of(source.buffer)});
 }
 
 void HostVector::store_epoch(int peer, EpochSlot slot, std::uint64_t value, Site) {
+  compute_pending();
   if (Link* link = site_.rank().link(); link != nullptr && peer != rank()) {
     link->store_word(peer, slot, site_.epoch_base() + value);
     return;
