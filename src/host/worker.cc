@@ -10,7 +10,13 @@ namespace tandem::host {
 namespace {
 
 constexpr auto kSlice = std::chrono::milliseconds(100);
-constexpr auto kSpin = std::chrono::microseconds(2);
+
+// How long an idle worker looks before it sleeps. A sleep and a wake-up take some 50 µs, an answer
+// of a peer that is at work in the same launch often less than one. Beside a link's thread, which
+// needs a processor to bring the answer, only a glance.
+constexpr auto kSpin = std::chrono::microseconds(20);
+constexpr auto kSpinBesideLink = std::chrono::microseconds(2);
+constexpr int kLooksPerClock = 16;  // reading the clock takes as long as several looks
 
 void relax() {
 #if defined(__x86_64__)
@@ -75,18 +81,23 @@ class WorkerLoop {
 
   void idle() {
     const auto now = Clock::now();
-    if (!site_.rank().options().oversubscribed) {
-      // A peer's answer is often nearer than a sleep and a wake-up.
-      while (Clock::now() - now < kSpin) {
-        if (any_ready()) return;
-        relax();
-      }
-    }
+    if (!site_.rank().options().oversubscribed && spin_until_ready(now)) return;
     RankArea& area = site_.rank().area();
     const std::uint32_t seen = area.bell.load();
     if (any_ready()) return;
     if (check_world(now)) return;
     sleep_on(area, seen, time_to_sleep());
+  }
+
+  bool spin_until_ready(Clock::time_point now) const {
+    const auto limit = site_.rank().link() == nullptr ? kSpin : kSpinBesideLink;
+    do {
+      for (int look = 0; look < kLooksPerClock; ++look) {
+        if (any_ready()) return true;
+        relax();
+      }
+    } while (Clock::now() - now < limit);
+    return false;
   }
 
   // Until the next core that waits for a moment, at most a slice.
