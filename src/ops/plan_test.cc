@@ -238,6 +238,24 @@ TEST(Regions, CoverTheRowsOfEveryRankOnce) {
   }
 }
 
+// The weights' bytes bound such a product: they are read once. An accelerator has its own rule.
+TEST(Regions, AreOneWhereOneTileHoldsTheRowsOfAllRanks) {
+  const auto ranks_of = [](const char* device, std::int64_t rows) {
+    const Problem problem = problem_of(all_gather_matmul, 2, {rows, 512, 512});
+    std::vector<RegionRanks> ranks;
+    for (const Region& region : make_plan(problem, load_device(device)).regions) {
+      ranks.push_back(region.ranks);
+    }
+    return ranks;
+  };
+  const std::vector<RegionRanks> together = {RegionRanks::all};
+  const std::vector<RegionRanks> apart = {RegionRanks::own, RegionRanks::remote};
+  EXPECT_EQ(ranks_of("host", 8), together);
+  EXPECT_EQ(ranks_of("host", 63), together);
+  EXPECT_EQ(ranks_of("host", 80).front(), RegionRanks::own);
+  EXPECT_EQ(ranks_of("ascend950pr", 8), apart);
+}
+
 TEST(SumOrder, FollowsTheGlobalRows) {
   Device device = load_device("host");
   device.rows_lane_max = 8;

@@ -29,9 +29,21 @@ bool has_tail(const Plan& plan) {
          plan.slices.back().count != plan.slices.front().count;
 }
 
+// One round whose rows of all ranks fit one tile. Its product is bound by the weights' bytes:
+// reading them once for all rows saves more time than a product of the own rows could hide of so
+// small a transfer.
+bool gathers_first(const Plan& plan) {
+  return plan.device.shared_workers && plan.rounds() == 1 &&
+         multiply({plan.ranks, plan.problem.m}) <= plan.device.base_m;
+}
+
 // An accelerator multiplies the tails of all ranks together, padded to whole cube blocks, after
 // everything else. Elsewhere every own row is ready at once and every round is alike.
 void make_regions(Plan& plan) {
+  if (gathers_first(plan)) {
+    plan.regions.push_back({"all", 0, RegionRanks::all, plan.slices.front()});
+    return;
+  }
   const bool with_tail = has_tail(plan);
   const int heads = with_tail ? plan.rounds() - 1 : plan.rounds();
   const std::int64_t head_rows = with_tail ? plan.slices.back().first : plan.problem.m;
