@@ -24,7 +24,16 @@ inline constexpr std::int64_t kPanelColumns = 16;
 inline constexpr int kLaneRows = 8;  // rows and columns of one lane-order step
 inline constexpr int kLaneColumns = 2;
 
-// sums[row_count][columns] (+)= up to six rows of A times one or two neighbouring panels of B.
+// What a step fetches into the cache for a later one, spread over its own work: so many lines from
+// each of two places.
+struct Fetch {
+  const float* first = nullptr;
+  const float* second = nullptr;
+  std::int64_t lines = 0;
+};
+
+// sums[row_count][columns] (+)= rows of one or two panels of A times one or two neighbouring panels
+// of B.
 struct PanelStep {
   const float* rows = nullptr;     // a panel of A, at a multiple of 16 in k
   std::int64_t row_stride = 0;     // elements to the next panel of A
@@ -36,6 +45,7 @@ struct PanelStep {
   Start start = Start::from_zero;
   float* sums = nullptr;
   std::int64_t pitch = 0;
+  Fetch fetch;
 };
 
 // The sums in lane order of up to 8 rows of A and 2 columns of B over one whole segment.

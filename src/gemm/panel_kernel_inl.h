@@ -9,8 +9,10 @@
 #define TANDEM_GEMM_PANEL_KERNEL_INL_H_
 #endif
 
+#include "gemm/aligned_buffer.h"
 #include "gemm/decode_inl.h"
 #include "gemm/kernels.h"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -62,6 +64,34 @@ HWY_INLINE void store_sums(V32 sum0, V32 sum1, float* sums) {
   if constexpr (kWidth == Width::two_vectors) hn::StoreU(sum1, F32(), sums + kLanes);
 }
 
+// Fetches a step's lines evenly over its k's, four at a time.
+class Fetcher {
+ public:
+  static constexpr std::int64_t kStep = 4;
+
+  explicit Fetcher(const PanelStep& step)
+      : first_(step.fetch.first),
+        second_(step.fetch.second),
+        lines_(step.fetch.lines),
+        steps_(step.depth / kStep > 0 ? step.depth / kStep : 1) {}
+
+  HWY_INLINE void operator()() {
+    for (due_ += lines_; due_ >= steps_; due_ -= steps_) {
+      hwy::Prefetch(first_);
+      hwy::Prefetch(second_);
+      first_ += kCacheLine / sizeof(float);
+      second_ += kCacheLine / sizeof(float);
+    }
+  }
+
+ private:
+  const float* first_;
+  const float* second_;
+  std::int64_t lines_;
+  std::int64_t steps_;
+  std::int64_t due_ = 0;
+};
+
 template <Width kWidth, int kRows>
 HWY_NOINLINE void panel_kernel(const PanelStep& step, const float* b, const float* b_second,
                                float* sums) {
@@ -78,8 +108,10 @@ HWY_NOINLINE void panel_kernel(const PanelStep& step, const float* b, const floa
   }
   const float* a = step.rows;
   std::int64_t depth = step.depth;
+  Fetcher fetch(step);
   for (; depth >= kBlock; depth -= kBlock) {
     for (int quad = 0; quad < 4; ++quad) {
+      fetch();
       panel_k<kWidth, kRows>(a + 0, b + 0 * kPanelColumns, b_second + 0 * kPanelColumns, s);
       panel_k<kWidth, kRows>(a + 1, b + 1 * kPanelColumns, b_second + 1 * kPanelColumns, s);
       panel_k<kWidth, kRows>(a + 2, b + 2 * kPanelColumns, b_second + 2 * kPanelColumns, s);
@@ -146,8 +178,10 @@ HWY_NOINLINE void tall_kernel(const PanelStep& step) {
   const float* b = step.columns;
   const float* b_second = b + step.panel_stride;
   std::int64_t depth = step.depth;
+  Fetcher fetch(step);
   for (; depth >= kBlock; depth -= kBlock) {
     for (int pair = 0; pair < kBlock / 2; ++pair) {
+      if (pair % 2 == 0) fetch();
       tall_k(a, a_second, b, b_second, s, t);
       tall_k(a + 1, a_second + 1, b + kPanelColumns, b_second + kPanelColumns, s, t);
       a += 2;

@@ -72,16 +72,6 @@ void edge_step(const Product& p, PanelStep step, std::int64_t begin, std::int64_
   }
 }
 
-// Fetches the part [from, to) of `whole` of a stretch of a panel.
-void prefetch_share(const float* begin, std::int64_t elements, std::int64_t from, std::int64_t to,
-                    std::int64_t whole) {
-  constexpr std::int64_t kLine = kCacheLine / sizeof(float);
-  const std::int64_t lines = elements / kLine;
-  for (std::int64_t line = from * lines / whole; line < to * lines / whole; ++line) {
-    __builtin_prefetch(begin + line * kLine, 0, 3);
-  }
-}
-
 // What the next step will read of B.
 struct Ahead {
   std::int64_t panel = 0;
@@ -90,14 +80,17 @@ struct Ahead {
   std::int64_t depth = 0;
 };
 
-// Fetches the part [from, to) of `whole` of it.
-void prefetch(const WeightSegment& segment, const Ahead& ahead, std::int64_t from, std::int64_t to,
-              std::int64_t whole) {
-  for (std::int64_t panel = ahead.panel; panel < ahead.panel + ahead.panels; ++panel) {
-    const float* begin =
-        segment.panels.data() + panel * segment.panel_stride() + ahead.k * kPanelColumns;
-    prefetch_share(begin, ahead.depth * kPanelColumns, from, to, whole);
-  }
+// The part [from, to) of `whole` of it.
+Fetch fetch_of(const WeightSegment& segment, const Ahead& ahead, std::int64_t from, std::int64_t to,
+               std::int64_t whole) {
+  if (ahead.panels == 0) return {};
+  constexpr std::int64_t kLine = kCacheLine / sizeof(float);
+  const std::int64_t lines = ahead.depth * kPanelColumns / kLine;
+  const std::int64_t begin = from * lines / whole;
+  const float* first = segment.panels.data() + ahead.panel * segment.panel_stride() +
+                       ahead.k * kPanelColumns + begin * kLine;
+  const float* second = ahead.panels == 2 ? first + segment.panel_stride() : first;
+  return {first, second, to * lines / whole - begin};
 }
 
 // Rows [row, row_end) times one group of panels over the k's [k, k + depth).
@@ -118,7 +111,8 @@ void multiply_group(const Product& p, const PanelGroup& group, const Ahead& ahea
   const std::int64_t first_row = row;
   for (std::int64_t rows = 0; row < row_end; row += rows) {
     rows = row_end - row >= rows_max ? rows_max : std::min<std::int64_t>(kPanelRows, row_end - row);
-    prefetch(p.segment, ahead, row - first_row, row + rows - first_row, row_end - first_row);
+    step.fetch =
+        fetch_of(p.segment, ahead, row - first_row, row + rows - first_row, row_end - first_row);
     step.rows = p.rows.blocks.data() + row / kPanelRows * p.rows.panel_stride() + k * kPanelRows;
     step.sums = p.accumulators.values + row * p.accumulators.pitch + column;
     step.row_count = static_cast<int>(rows);
