@@ -81,12 +81,12 @@ std::string masking_line(const BenchResult& result) {
         "by\n",
         milliseconds(std::min(compute, comm)));
   }
+  const double ideal = result.ideal_masking;
   return fmt::format(
-      "  masking degree {:.2f}, of {:.2f} that {} rounds in this order allow: {:.0f} % of it; "
-      "fused "
-      "takes {:.2f} times the longer half\n",
-      result.masking, result.ideal_masking, result.rounds,
-      result.ideal_masking > 0 ? 100 * result.masking / result.ideal_masking : 100,
+      "  masking degree {:.2f}, of {:.2f} that {} rounds in this order allow{}; fused takes {:.2f} "
+      "times the longer half\n",
+      result.masking, ideal, result.rounds,
+      ideal > 0 ? fmt::format(": {:.0f} % of it", 100 * result.masking / ideal) : "",
       makespan_ratio(result));
 }
 

@@ -12,7 +12,6 @@
 #include "tandem/benchmarking.h"
 #include "tandem/case.h"
 #include "tandem/error.h"
-#include "tandem/planning.h"
 
 namespace tandem::cli {
 namespace {
@@ -129,8 +128,12 @@ void print_bench(const BenchRequest& request, const std::vector<BenchResult>& re
   for (const BenchResult& result : results) any_ran |= !result.arms.empty();
   if (any_ran && speaks(request)) fmt::print("{}", bench_table(results));
   std::fflush(stdout);
+  std::vector<std::string> reasons;
   for (const BenchResult& result : results) {
-    print_reasons(result.messages);
+    reasons.insert(reasons.end(), result.messages.begin(), result.messages.end());
+  }
+  print_reasons(reasons);
+  for (const BenchResult& result : results) {
     if (result.verdict == Verdict::pass || result.verdict == Verdict::refused) continue;
     fmt::print(stderr, "reproduce: {}\n", result.reproduce);
   }
@@ -145,15 +148,13 @@ int bench(const CLI::App& app, BenchRequest& request) {
   check_combinations(request);
   request.bench.inputs = request.options.inputs;
   request.bench.launches = static_cast<int>(std::min<std::int64_t>(request.launches, 1 << 30));
+  // They are told together with what the planner has against each case.
+  request.options.reasons = request.reasons;
   std::vector<CaseOptions> cases;
   request.collect([&] {
     if (!kinds.empty()) cases = cases_of(request, kinds);
   });
-  if (!request.reasons.empty()) {
-    // What the planner has against it is told together with the other reasons.
-    for (const CaseOptions& made : cases) request.collect([&] { plan_text(made.problem, {}); });
-  }
-  if (request.is_refused()) return exit_code(ErrorKind::refused);
+  if (cases.empty() && request.is_refused()) return exit_code(ErrorKind::refused);
   ProgressLine progress;
   const std::vector<BenchResult> results =
       bench_cases(request.world, cases, request.bench,
