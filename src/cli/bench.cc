@@ -199,7 +199,7 @@ void add_bench(CLI::App& program, int& exit_code) {
            "of timed launches and flushes, a case [3]", "S");
   app->add_option_function<std::string>(
          "--compute", [request](const std::string& text) { take_compute(*request, text); },
-         "sleep: products take their time and no processor, like an accelerator's [real]")
+         "sleep: products take time and no processor, as an accelerator [real]")
       ->type_name("real|sleep");
   add_real(*app, *request, "--sleep-gflops", request->bench.sleep_gflops,
            "speed of a rank that sleeps; default: products take as long as transfers", "X");

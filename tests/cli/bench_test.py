@@ -102,8 +102,8 @@ class Benchmarks(ProgramCase):
                      "--pin", "maybe", "--seconds", "long", "--sweep-tiles", "--compute", "nap",
                      "--sleep-gflops", "fast", "--rank", 1)
         self.assertEqual(run.returncode, 2)
-        for part in ("beside --gate", "'fast'", "'maybe'", "'long'", "--sweep-tiles", "no.csv", "'nap'",
-                     "--sleep-gflops is 'fast'", "--rank and --size"):
+        for part in ("beside --gate", "'fast'", "'maybe'", "'long'", "--sweep-tiles", "no.csv",
+                     "'nap'", "--sleep-gflops is 'fast'", "--rank and --size"):
             self.assertIn(part, run.stderr)
 
 

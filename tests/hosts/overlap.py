@@ -8,7 +8,7 @@ Usage: overlap.py TANDEM [--rate 1gbit] [--compute sleep] [--tiles 4,8,16] [--tr
 
 A row: what one rank's products and transfers take alone, what the fused operator takes, the masking
 degree (compute + comm − fused) / min(compute, comm), what the order of the plan's rounds allows of
-it, their ratio, and the fused time over the longer half. `--compute sleep` parks the products for as
+it, their ratio, and the fused time over the longer half. `--compute sleep` parks products for as
 long as the transfers take, as an accelerator would; real ones have a shape that takes as long at
 100 GFLOP/s of a rank.
 """
@@ -16,6 +16,7 @@ long as the transfers take, as an accelerator would; real ones have a shape that
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -105,6 +106,7 @@ def parse(arguments):
 
 def main(arguments):
     asked, extra = parse(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     program = os.path.realpath(asked.tandem)
     link_seconds = 1.06 * asked.mib * 2**20 * 8 / bits_per_s(asked.rate)
     # Sleeping products are checked once with real ones, which need not be long.
