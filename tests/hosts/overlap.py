@@ -4,13 +4,13 @@
 two hosts that are network namespaces of this machine. Needs root, ip, tc and unshare.
 
 Usage: overlap.py TANDEM [--rate 1gbit] [--compute sleep] [--tiles 4,8,16] [--transports tcp,ucx]
-                         [--launches 8] [--operators all] [--mib 16] [-- OPTIONS OF BENCH…]
+                         [--launches 8] [--operators all] [--mib 16] [--gflops 100] [-- OPTIONS OF BENCH…]
 
 A row: what one rank's products and transfers take alone, what the fused operator takes, the masking
 degree (compute + comm − fused) / min(compute, comm), what the order of the plan's rounds allows of
 it, their ratio, and the fused time over the longer half. `--compute sleep` parks products for as
 long as the transfers take, as an accelerator would; real ones have a shape that takes as long at
-100 GFLOP/s of a rank.
+--gflops of a rank.
 """
 
 import argparse
@@ -97,6 +97,7 @@ def parse(arguments):
     parser.add_argument("--transports", default="tcp,ucx")
     parser.add_argument("--operators", default=",".join(OPERATORS))
     parser.add_argument("--launches", default="8")
+    parser.add_argument("--gflops", type=float, default=100, help="of a rank's real products")
     parser.add_argument("--mib", type=float, default=16, help="from each rank to the other")
     parsed = parser.parse_args(arguments)
     if parsed.operators == "all":
@@ -110,7 +111,7 @@ def main(arguments):
     program = os.path.realpath(asked.tandem)
     link_seconds = 1.06 * asked.mib * 2**20 * 8 / bits_per_s(asked.rate)
     # Sleeping products are checked once with real ones, which need not be long.
-    flops = 100e9 * link_seconds if asked.compute == "real" else 5e9
+    flops = 1e9 * asked.gflops * link_seconds if asked.compute == "real" else 5e9
     print(f"{asked.mib:g} MiB from each rank to the other, {asked.rate}, products {asked.compute}")
     print(HEAD)
     print("|---" * HEAD.count(" | ") + "|---|")
