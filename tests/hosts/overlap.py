@@ -4,7 +4,8 @@
 two hosts that are network namespaces of this machine. Needs root, ip, tc and unshare.
 
 Usage: overlap.py TANDEM [--rate 1gbit] [--compute sleep] [--tiles 4,8,16] [--transports tcp,ucx]
-                         [--launches 8] [--operators all] [--mib 16] [--gflops 100] [-- OPTIONS OF BENCH…]
+                         [--launches 8] [--operators all] [--mib 16] [--gflops 100]
+                         [-- OPTIONS OF BENCH…]
 
 A row: what one rank's products and transfers take alone, what the fused operator takes, the masking
 degree (compute + comm − fused) / min(compute, comm), what the order of the plan's rounds allows of
