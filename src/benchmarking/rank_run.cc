@@ -57,17 +57,26 @@ std::int64_t count_far_apart(const BenchSetup& setup, const std::vector<std::uin
   return apart;
 }
 
-// What a rank has for itself of this many processors of its host.
-double share_of(World& world, int processors) {
+// What a rank has for itself of its host's processors.
+struct ProcessorShare {
+  double computing = 1;  // by all of its workers
+  double reading = 1;    // by one thread
+};
+
+// Before it is pinned: then it sees no more than its share.
+ProcessorShare share_of(World& world) {
   host::Link* link = world.impl().rank->link();
   const int ranks_here = link != nullptr ? link->ranks_here() : world.size();
-  return std::min<double>(default_workers(1), processors * ranks_here) / ranks_here;
+  const auto share = [&](int threads) {
+    return std::min<double>(default_workers(1), threads * ranks_here) / ranks_here;
+  };
+  return {.computing = share(world.workers()), .reading = share(1)};
 }
 
 class BenchRank {
  public:
-  BenchRank(World& world, const BenchSetup& setup, SpinBarrier* near)
-      : world_(world), setup_(setup), near_(near), arms_(world, setup, near) {
+  BenchRank(World& world, const BenchSetup& setup, SpinBarrier* near, ProcessorShare share)
+      : world_(world), setup_(setup), near_(near), share_(share), arms_(world, setup, near) {
     report_.rounds = setup.plan.rounds();
     report_.blocks = setup.plan.blocks;
     report_.flush_bytes = flush_.bytes();
@@ -80,9 +89,7 @@ class BenchRank {
     check();
     measure_limits();
     if (any(!report_.failure.empty())) return report_;
-    if (setup_.sleeps()) {
-      report_.sleep_gflops = set_pace(world_, setup_, arms_);
-    }
+    if (setup_.sleeps()) report_.sleep_gflops = set_pace(world_, setup_, arms_);
     const auto start = Clock::now();
     bool stop = false;
     for (int turn = 0; !stop; ++turn) {
@@ -151,14 +158,14 @@ class BenchRank {
 
   void measure_limits() {
     meet();
-    report_.fma_peak = measure_fma_peak() * share_of(world_, world_.workers());
+    report_.fma_peak = measure_fma_peak() * share_.computing;
     std::vector<double> seconds;
     for (int i = 0; i < 5; ++i) {
       meet();
       seconds.push_back(flush_.run());
     }
-    report_.read_bandwidth = static_cast<double>(flush_.bytes()) /
-                             *std::ranges::min_element(seconds) * share_of(world_, 1);
+    report_.read_bandwidth =
+        static_cast<double>(flush_.bytes()) / *std::ranges::min_element(seconds) * share_.reading;
   }
 
   void time_arm(std::size_t index) {
@@ -191,6 +198,7 @@ class BenchRank {
   World& world_;
   const BenchSetup& setup_;
   SpinBarrier* near_;
+  ProcessorShare share_;
   CacheFlush flush_;
   BenchRankReport report_;
   BenchArms arms_;
@@ -242,11 +250,12 @@ BenchRankReport run_bench_rank(World& world, BenchSetup& setup, SpinBarrier* nea
     refused.refusal = error.what();
     return refused;
   }
+  const ProcessorShare share = share_of(world);
   // Over links a rank has a thread for them too; where it runs is left to the scheduler.
   const bool pinned =
       near != nullptr && setup.options.pin == Pinning::on && pin_rank(world.rank(), world.size());
   world.impl().rank->set_ns_per_product(0);
-  BenchRankReport report = BenchRank(world, setup, near).run();
+  BenchRankReport report = BenchRank(world, setup, near, share).run();
   report.pinned = pinned;
   return report;
 }

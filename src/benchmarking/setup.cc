@@ -35,9 +35,7 @@ void check_sleep(const CaseOptions& asked, const BenchOptions& options, const Re
     refuse("the baseline's products cannot sleep; leave the arm or --compute sleep out");
   }
   if (sleeps && !options.sleep_gflops && asked.problem.ranks == 1) {
-    refuse(
-        "products are to take as long as transfers, which one rank has none of; give "
-        "--sleep-gflops");
+    refuse("one rank has no transfers to set the products' speed by; give --sleep-gflops");
   }
   if (!options.sleep_gflops) return;
   if (!sleeps) refuse("--sleep-gflops is given without --compute sleep; give both");
