@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,9 @@ enum class BenchArm : std::uint8_t { fused, serial, baseline, compute, comm };
 inline constexpr int kBenchArms = 5;
 
 enum class BenchCaches : std::uint8_t { cold, warm };
+// What products are in timed launches. sleep stands for an accelerator: a core is parked for as
+// long as the product would take it, and its worker goes on. C then means nothing.
+enum class BenchCompute : std::uint8_t { real, sleep };
 enum class Pinning : std::uint8_t { on, off };
 enum class SweepRounds : std::uint8_t { no, yes };
 
@@ -43,16 +47,24 @@ template <>
 inline constexpr std::array<EnumName<BenchCaches>, 2> kEnumNames<BenchCaches>{
     {{BenchCaches::cold, "cold"}, {BenchCaches::warm, "warm"}}};
 template <>
+inline constexpr std::array<EnumName<BenchCompute>, 2> kEnumNames<BenchCompute>{
+    {{BenchCompute::real, "real"}, {BenchCompute::sleep, "sleep"}}};
+template <>
 inline constexpr std::array<EnumName<Pinning>, 2> kEnumNames<Pinning>{
     {{Pinning::on, "on"}, {Pinning::off, "off"}}};
 
 struct BenchOptions {
-  std::vector<BenchArm> arms;  // empty: all; the baseline is then left out where no BLAS is found
+  // Empty: all. The baseline is then left out where no BLAS is found, over links, whose ranks share
+  // no memory for its exchange, and beside products that sleep.
+  std::vector<BenchArm> arms;
   BenchCaches caches = BenchCaches::cold;  // before each timed launch: a flush, or a warm-up launch
   Pinning pin = Pinning::on;               // ranks to cores of their own, where there are enough
   InputOptions inputs;
   int launches = 0;    // timed launches of each arm; 0: as many as fit into `seconds`
   double seconds = 3;  // of timed launches and flushes, a case
+  BenchCompute compute = BenchCompute::real;
+  // Of a rank whose products sleep, in 1e9 flop/s; none: products take as long as transfers.
+  std::optional<double> sleep_gflops;
 };
 
 // Of the timed launches, each the maximum over the ranks.
@@ -91,7 +103,10 @@ struct BenchResult {
   std::vector<BenchArmResult> arms;
   std::string sgemm;   // library and layout of the baseline's product
   double masking = 0;  // (compute + comm − fused) / min(compute, comm); 0 without these arms
-  double ideal_masking = 0;   // what the plan's rounds allow
+  double ideal_masking = 0;  // what the plan's rounds allow
+  std::string cannot_hide;   // what they do not, in words
+  std::string transport;
+  double sleep_gflops = 0;    // of a rank, where products slept
   double flops = 0;           // of all ranks
   double bytes = 0;           // that all ranks must move at least: codes and scales of A and B, C
   double fma_peak = 0;        // flop/s of all ranks at once, from registers
@@ -101,8 +116,9 @@ struct BenchResult {
   double baseline_bound = 0;  // largest |baseline − exact| / bound on those, docs/numerics.md 9
 };
 
-// Plans, spawns a world for each case, checks the arms against each other, then times them. Does
-// not throw for what happens to a case: the verdict says it.
+// Plans, spawns a world for each case, checks the arms against each other, then times them. With a
+// membership one world runs all cases, and every rank returns the same results. Does not throw for
+// what happens to a case: the verdict says it.
 std::vector<BenchResult> bench_cases(const WorldOptions& world,
                                      const std::vector<CaseOptions>& cases,
                                      const BenchOptions& options,

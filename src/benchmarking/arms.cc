@@ -35,7 +35,7 @@ bool exchanges_first(OperatorKind op) {
 
 }  // namespace
 
-BenchArms::BenchArms(World& world, const BenchSetup& setup, SpinBarrier& barrier)
+BenchArms::BenchArms(World& world, const BenchSetup& setup, SpinBarrier* near)
     : world_(world),
       setup_(setup),
       a_(rows_of_a(setup.problem, *setup.source, world.rank())),
@@ -51,13 +51,11 @@ BenchArms::BenchArms(World& world, const BenchSetup& setup, SpinBarrier& barrier
   windows_ = world.impl().rank->allocate_windows(
       std::max(setup.plan.window_bytes, setup.serial_plan.window_bytes));
   make_sites();
-  if (!setup.has(BenchArm::baseline)) return;
   // The baseline writes into its peers' memory, as a collective on one host does.
-  if (sgemm_libraries(world.workers()).empty() ||
-      std::ranges::count(windows_.addresses, nullptr) > 0)
-    return;
+  if (!setup.has(BenchArm::baseline) || near == nullptr) return;
+  if (sgemm_libraries(world.workers()).empty()) return;
   baseline_ = std::make_unique<Baseline>(world, setup.plan, a_.view(), b.view(),
-                                         bias_.empty() ? nullptr : bias_.data(), barrier);
+                                         bias_.empty() ? nullptr : bias_.data(), *near);
 }
 
 BenchArms::~BenchArms() {

@@ -19,8 +19,9 @@ namespace tandem {
 
 class BenchArms {
  public:
-  // Collective. Throws Error{environment} where the windows find no memory.
-  BenchArms(World& world, const BenchSetup& setup, SpinBarrier& barrier);
+  // Collective. Throws Error{environment} where the windows find no memory. `near`: where the ranks
+  // meet if they share memory; without it there is no baseline.
+  BenchArms(World& world, const BenchSetup& setup, SpinBarrier* near);
   ~BenchArms();
   BenchArms(const BenchArms&) = delete;
   BenchArms& operator=(const BenchArms&) = delete;

@@ -65,6 +65,50 @@ TEST(Bench, WarmCachesAreNotFlushed) {
   for (const BenchArmResult& arm : results[0].arms) EXPECT_EQ(arm.flushes, 0);
 }
 
+// Over links the ranks share no memory: what is timed and checked is the same, but the baseline.
+TEST(Bench, OverLinksAllArmsButTheBaselineRun) {
+  CaseOptions asked = small_case(OperatorKind::matmul_reduce_scatter, 2);
+  asked.problem.tiles = 3;
+  const auto results = bench_cases({.transport = "tcp"}, {asked}, two_launches());
+  ASSERT_EQ(results[0].verdict, Verdict::pass) << testing::PrintToString(results[0].messages);
+  EXPECT_GT(results[0].checked_elements, 0);
+  ASSERT_EQ(results[0].arms.size(), 4u);
+  for (const BenchArmResult& arm : results[0].arms) {
+    EXPECT_NE(arm.arm, baseline);
+    EXPECT_EQ(arm.launches, 2);
+  }
+  EXPECT_NE(testing::PrintToString(results[0].notes).find("no baseline"), std::string::npos);
+  EXPECT_FALSE(results[0].cannot_hide.empty());
+}
+
+// 2·37·50·200 flop of a rank at a rate that makes them take 20 ms, all else being nothing.
+TEST(Bench, SleepingProductsTakeTheirTime) {
+  BenchOptions options = two_launches({fused, compute, comm});
+  options.compute = BenchCompute::sleep;
+  options.sleep_gflops = 2.0 * 37 * 50 * 200 / 20e-3 * 1e-9;
+  const auto results = bench_cases({}, {small_case(OperatorKind::matmul_all_gather, 1)}, options);
+  ASSERT_EQ(results[0].verdict, Verdict::pass) << testing::PrintToString(results[0].messages);
+  EXPECT_GE(results[0].arms.at(1).seconds.median, 20e-3);
+  EXPECT_EQ(results[0].sleep_gflops, *options.sleep_gflops);
+  EXPECT_GT(results[0].checked_elements, 0);  // with real products, before
+}
+
+TEST(Bench, RefusesSleepsThatCannotBe) {
+  BenchOptions options = two_launches({fused, baseline});
+  options.sleep_gflops = -1;
+  const CaseOptions asked = small_case(OperatorKind::all_gather_matmul, 2);
+  const auto awake = bench_cases({.transport = "tcp"}, {asked}, options);
+  for (const char* part : {"without --compute sleep", "is -1", "through shared memory"}) {
+    EXPECT_NE(awake[0].messages.at(0).find(part), std::string::npos) << awake[0].messages.at(0);
+  }
+  options.compute = BenchCompute::sleep;
+  options.sleep_gflops.reset();
+  const auto alone = bench_cases({}, {small_case(OperatorKind::all_gather_matmul, 1)}, options);
+  for (const char* part : {"cannot sleep", "give --sleep-gflops"}) {
+    EXPECT_NE(alone[0].messages.at(0).find(part), std::string::npos) << alone[0].messages.at(0);
+  }
+}
+
 TEST(Bench, RefusesWithEveryReason) {
   CaseOptions asked = small_case(OperatorKind::all_gather_matmul, 2);
   asked.problem.trans_a = true;

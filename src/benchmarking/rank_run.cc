@@ -4,15 +4,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "base/strings.h"
 #include "benchmarking/arms.h"
 #include "benchmarking/limits.h"
+#include "benchmarking/pace.h"
 #include "cases/verify.h"
+#include "host/link/link.h"
 #include "mx/output.h"
+#include "problem_fields.h"
 #include "tandem/error.h"
+#include "tandem/version.h"
 
 namespace tandem {
 namespace {
@@ -55,29 +57,47 @@ std::int64_t count_far_apart(const BenchSetup& setup, const std::vector<std::uin
   return apart;
 }
 
+// What a rank has for itself of its host's processors.
+struct ProcessorShare {
+  double computing = 1;  // by all of its workers
+  double reading = 1;    // by one thread
+};
+
+// Before it is pinned: then it sees no more than its share.
+ProcessorShare share_of(World& world) {
+  host::Link* link = world.impl().rank->link();
+  const int ranks_here = link != nullptr ? link->ranks_here() : world.size();
+  const auto share = [&](int threads) {
+    return std::min<double>(default_workers(1), threads * ranks_here) / ranks_here;
+  };
+  return {.computing = share(world.workers()), .reading = share(1)};
+}
+
 class BenchRank {
  public:
-  BenchRank(World& world, const BenchSetup& setup, BenchBoard& board)
-      : world_(world), setup_(setup), board_(board), arms_(world, setup, board.barrier) {
+  BenchRank(World& world, const BenchSetup& setup, SpinBarrier* near, ProcessorShare share)
+      : world_(world), setup_(setup), near_(near), share_(share), arms_(world, setup, near) {
     report_.rounds = setup.plan.rounds();
     report_.blocks = setup.plan.blocks;
     report_.flush_bytes = flush_.bytes();
     report_.flushes.assign(setup.arms.size(), 0);
+    report_.seconds.resize(setup.arms.size());
     report_.sgemm = arms_.sgemm();
   }
 
   BenchRankReport run() {
     check();
     measure_limits();
-    if (any_failure()) return report_;
+    if (any(!report_.failure.empty())) return report_;
+    if (setup_.sleeps()) report_.sleep_gflops = set_pace(world_, setup_, arms_);
     const auto start = Clock::now();
-    for (int turn = 0; !board_.stop; ++turn) {
+    bool stop = false;
+    for (int turn = 0; !stop; ++turn) {
       // A, B, …, then …, B, A: a drift of the machine meets every arm on both sides.
       for (std::size_t i = 0; i < setup_.arms.size(); ++i) {
-        time_arm(turn % 2 == 0 ? i : setup_.arms.size() - 1 - i, turn);
+        time_arm(turn % 2 == 0 ? i : setup_.arms.size() - 1 - i);
       }
-      if (world_.rank() == 0) decide(turn + 1, seconds_since(start));
-      board_.barrier.meet(world_);
+      stop = any(world_.rank() == 0 && is_enough(turn + 1, seconds_since(start)));
     }
     return report_;
   }
@@ -85,10 +105,24 @@ class BenchRank {
  private:
   bool runs(BenchArm arm) const { return arm != BenchArm::baseline || arms_.has_baseline(); }
 
+  void meet() {
+    if (near_ != nullptr) {
+      near_->meet(world_);
+    } else {
+      world_.barrier();
+    }
+  }
+
+  // Collective: whether some rank says so.
+  bool any(bool own) {
+    const auto said = world_.impl().rank->exchange("a decision of all ranks", own ? "yes" : "");
+    return std::ranges::any_of(said, [](const std::string& text) { return !text.empty(); });
+  }
+
   LaunchResult launch(BenchArm arm) {
-    board_.barrier.meet(world_);
+    meet();
     arms_.poison();
-    board_.barrier.meet(world_);
+    meet();
     arms_.run(arm);
     return {0, arms_.c()};
   }
@@ -122,102 +156,108 @@ class BenchRank {
     report_.failure += cat(report_.failure.empty() ? "" : "; ", "rank ", world_.rank(), " ", text);
   }
 
-  // Collective: whether an arm of some rank is wrong. Nobody times wrong answers.
-  bool any_failure() {
-    if (!report_.failure.empty()) board_.stop = true;
-    board_.barrier.meet(world_);
-    return board_.stop;
-  }
-
   void measure_limits() {
-    board_.barrier.meet(world_);
-    report_.fma_peak = measure_fma_peak();
+    meet();
+    report_.fma_peak = measure_fma_peak() * share_.computing;
     std::vector<double> seconds;
     for (int i = 0; i < 5; ++i) {
-      board_.barrier.meet(world_);
+      meet();
       seconds.push_back(flush_.run());
     }
     report_.read_bandwidth =
-        static_cast<double>(flush_.bytes()) / *std::ranges::min_element(seconds);
+        static_cast<double>(flush_.bytes()) / *std::ranges::min_element(seconds) * share_.reading;
   }
 
-  void time_arm(std::size_t index, int turn) {
+  void time_arm(std::size_t index) {
     const BenchArm arm = setup_.arms[index];
     if (!runs(arm)) return;
     const int flushes = flush_.runs();
     if (setup_.options.caches == BenchCaches::cold) {
       flush_.run();
     } else {
-      board_.barrier.meet(world_);
+      meet();
       arms_.run(arm);
     }
     report_.flushes[index] += flush_.runs() - flushes;
-    board_.barrier.meet(world_);
+    meet();
     const auto start = Clock::now();
     arms_.run(arm);
-    *board_.seconds(setup_, index, turn, world_.rank()) = seconds_since(start);
+    report_.seconds[index].push_back(seconds_since(start));
     // The next arm's flush must not disturb a slower rank.
-    board_.barrier.meet(world_);
+    meet();
   }
 
-  void decide(int launches, double seconds) {
+  bool is_enough(int launches, double seconds) const {
     constexpr int kLaunchesMin = 8;
-    board_.launches = launches;
+    if (launches == kBenchLaunchesMax) return true;
     const int wanted = setup_.options.launches;
-    const bool enough = wanted > 0 ? launches >= wanted
-                                   : launches >= kLaunchesMin && seconds > setup_.options.seconds;
-    if (enough || launches == kBenchLaunchesMax) board_.stop = true;
+    return wanted > 0 ? launches >= wanted
+                      : launches >= kLaunchesMin && seconds > setup_.options.seconds;
   }
 
   World& world_;
   const BenchSetup& setup_;
-  BenchBoard& board_;
+  SpinBarrier* near_;
+  ProcessorShare share_;
   CacheFlush flush_;
   BenchRankReport report_;
   BenchArms arms_;
 };
 
+// Throws Error{refused}, the same on all ranks.
+void agree(World& world, const BenchSetup& setup) {
+  const BenchOptions& options = setup.options;
+  auto fields = problem_fields(setup.problem);
+  std::string arms;
+  for (const BenchArm arm : setup.arms) {
+    arms += cat(arms.empty() ? "" : ",", to_string(arm));
+  }
+  fields.emplace_back("arms", arms);
+  fields.emplace_back("caches", to_string(options.caches));
+  fields.emplace_back("compute", to_string(options.compute));
+  fields.emplace_back("sleep-gflops", options.sleep_gflops ? cat(*options.sleep_gflops) : "chosen");
+  fields.emplace_back("launches", cat(options.launches));
+  fields.emplace_back("seconds", cat(options.seconds));
+  fields.emplace_back("input", to_string(options.inputs.kind));
+  fields.emplace_back("seed", cat(options.inputs.seed));
+  fields.emplace_back("scale-mode", to_string(options.inputs.scale_mode));
+  fields.emplace_back("version", kVersion);
+  world.agree(cat("bench of ", to_string(setup.problem.op)), fields);
+}
+
+int fewest_workers(World& world) {
+  int fewest = world.workers();
+  for (const std::string& text :
+       world.impl().rank->exchange("the count of workers", cat(world.workers()))) {
+    fewest = std::min(fewest, std::stoi(text));
+  }
+  return fewest;
+}
+
 }  // namespace
 
-std::string to_json(const BenchRankReport& report) {
-  return nlohmann::json{{"sgemm", report.sgemm},
-                        {"failure", report.failure},
-                        {"pinned", report.pinned},
-                        {"rounds", report.rounds},
-                        {"blocks", report.blocks},
-                        {"fma_peak", report.fma_peak},
-                        {"read_bandwidth", report.read_bandwidth},
-                        {"flush_bytes", report.flush_bytes},
-                        {"flushes", report.flushes},
-                        {"checked_elements", report.checked_elements},
-                        {"baseline_bound", report.baseline_bound}}
-      .dump();
-}
-
-BenchRankReport parse_bench_report(const std::string& json) {
-  const auto from = nlohmann::json::parse(json);
-  return {.sgemm = from.at("sgemm"),
-          .failure = from.at("failure"),
-          .pinned = from.at("pinned"),
-          .rounds = from.at("rounds"),
-          .blocks = from.at("blocks"),
-          .fma_peak = from.at("fma_peak"),
-          .read_bandwidth = from.at("read_bandwidth"),
-          .flush_bytes = from.at("flush_bytes"),
-          .flushes = from.at("flushes"),
-          .checked_elements = from.at("checked_elements"),
-          .baseline_bound = from.at("baseline_bound")};
-}
-
-std::string run_bench_rank(World& world, const BenchSetup& setup, BenchBoard& board) {
+BenchRankReport run_bench_rank(World& world, BenchSetup& setup, SpinBarrier* near) {
   if (setup.baseline_is_asked && sgemm_libraries(world.workers()).empty()) {
     throw Error(ErrorKind::environment, cat("bench: the baseline arm finds no BLAS; install ",
                                             sgemm_packages(), ", or leave the arm out"));
   }
-  const bool pinned = setup.options.pin == Pinning::on && pin_rank(world.rank(), world.size());
-  BenchRankReport report = BenchRank(world, setup, board).run();
+  try {
+    agree(world, setup);
+    plan_for(setup, fewest_workers(world));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::refused) throw;
+    BenchRankReport refused;
+    refused.refusal = error.what();
+    return refused;
+  }
+  const ProcessorShare share = share_of(world);
+  // Over links a rank has a thread for them too; where it runs is left to the scheduler.
+  const bool pinned =
+      near != nullptr && setup.options.pin == Pinning::on && pin_rank(world.rank(), world.size());
+  world.impl().rank->set_ns_per_product(0);
+  BenchRankReport report = BenchRank(world, setup, near, share).run();
   report.pinned = pinned;
-  return to_json(report);
+  return report;
 }
 
 }  // namespace tandem

@@ -26,8 +26,10 @@ std::string percent(double part, double whole) {
   return whole > 0 ? fmt::format("{:.0f}", 100 * part / whole) : "-";
 }
 
-// Bits of our own products: the share of the peaks says something of these arms alone.
-bool does_the_work(BenchArm arm) { return arm != BenchArm::comm; }
+// The share of the peaks says something of arms with products of their own alone.
+bool does_the_work(const BenchResult& result, BenchArm arm) {
+  return arm != BenchArm::comm && result.options.compute == BenchCompute::real;
+}
 
 std::vector<std::string> row_of(const BenchResult& result, const BenchArmResult& arm) {
   const Problem& problem = result.problem;
@@ -35,7 +37,7 @@ std::vector<std::string> row_of(const BenchResult& result, const BenchArmResult&
   const bool compares = arm.arm == BenchArm::serial || arm.arm == BenchArm::baseline;
   const bool has_ratio = compares && ratio.median > 0;
   const double seconds = arm.seconds.median;
-  const bool works = does_the_work(arm.arm) && seconds > 0;
+  const bool works = does_the_work(result, arm.arm) && seconds > 0;
   return {std::string(to_string(problem.op)),
           std::to_string(problem.ranks),
           std::to_string(problem.m),
@@ -57,6 +59,16 @@ std::vector<std::string> row_of(const BenchResult& result, const BenchArmResult&
                            : "wins"};
 }
 
+// How long the fused operator takes beside the longer of its halves; 0 without one of the three.
+double makespan_ratio(const BenchResult& result) {
+  const BenchArmResult* compute = find_arm(result, BenchArm::compute);
+  const BenchArmResult* comm = find_arm(result, BenchArm::comm);
+  const BenchArmResult* fused = find_arm(result, BenchArm::fused);
+  if (compute == nullptr || comm == nullptr || fused == nullptr) return 0;
+  const double longer = std::max(compute->seconds.median, comm->seconds.median);
+  return longer > 0 ? fused->seconds.median / longer : 0;
+}
+
 // The degree is a difference of times over the shorter half: noise where that half is shorter than
 // launches differ from each other.
 std::string masking_line(const BenchResult& result) {
@@ -69,21 +81,34 @@ std::string masking_line(const BenchResult& result) {
         "by\n",
         milliseconds(std::min(compute, comm)));
   }
-  return fmt::format("  masking degree {:.2f}, of {:.2f} that {} rounds in this order allow\n",
-                     result.masking, result.ideal_masking, result.rounds);
+  const double ideal = result.ideal_masking;
+  return fmt::format(
+      "  masking degree {:.2f}, of {:.2f} that {} rounds in this order allow{}; fused takes {:.2f} "
+      "times the longer half\n",
+      result.masking, ideal, result.rounds,
+      ideal > 0 ? fmt::format(": {:.0f} % of it", 100 * result.masking / ideal) : "",
+      makespan_ratio(result));
 }
 
 std::string context_lines(const BenchResult& result) {
   std::string text = fmt::format(
-      "{} R {}: caches {}, flush of {} MiB a rank; FMA peak {:.1f} GFLOP/s, read {:.1f} GB/s, "
+      "{} R {} over {}: caches {}, flush of {} MiB a rank; FMA peak {:.1f} GFLOP/s, read {:.1f} "
+      "GB/s, "
       "of all ranks together\n",
-      to_string(result.problem.op), result.problem.ranks, to_string(result.options.caches),
-      result.flush_bytes >> 20, result.fma_peak / 1e9, result.read_bandwidth / 1e9);
+      to_string(result.problem.op), result.problem.ranks, result.transport,
+      to_string(result.options.caches), result.flush_bytes >> 20, result.fma_peak / 1e9,
+      result.read_bandwidth / 1e9);
   if (!result.sgemm.empty()) {
     text += fmt::format("  baseline: {}; error {:.0f} % of the bound on {} elements\n",
                         result.sgemm, 100 * result.baseline_bound, result.checked_elements);
   }
-  if (result.masking != 0 || result.ideal_masking != 0) text += masking_line(result);
+  if (result.sleep_gflops > 0) {
+    text += fmt::format("  products sleep, at {:.4g} GFLOP/s of a rank\n", result.sleep_gflops);
+  }
+  if (result.masking != 0 || result.ideal_masking != 0) {
+    text += masking_line(result);
+    text += fmt::format("  cannot hide: {}\n", result.cannot_hide);
+  }
   for (const std::string& note : result.notes) text += fmt::format("  note: {}\n", note);
   return text;
 }
@@ -111,6 +136,9 @@ ordered_json case_json(const BenchResult& result) {
                    {"blocks", result.blocks},
                    {"verdict", to_string(result.verdict)},
                    {"exit_code", result.exit_code},
+                   {"transport", result.transport},
+                   {"compute", to_string(result.options.compute)},
+                   {"sleep_gflops", result.sleep_gflops},
                    {"caches", to_string(result.options.caches)},
                    {"pin", to_string(result.options.pin)},
                    {"messages", result.messages},
@@ -119,6 +147,8 @@ ordered_json case_json(const BenchResult& result) {
                    {"sgemm", result.sgemm},
                    {"masking_degree", result.masking},
                    {"ideal_masking_degree", result.ideal_masking},
+                   {"cannot_hide", result.cannot_hide},
+                   {"makespan_ratio", makespan_ratio(result)},
                    {"flops", result.flops},
                    {"bytes", result.bytes},
                    {"fma_peak", result.fma_peak},
@@ -165,7 +195,8 @@ int bench_exit_code(const std::vector<BenchResult>& results) {
 }
 
 std::string bench_json(const std::vector<BenchResult>& results) {
-  const WorldOptions world;
+  WorldOptions world;
+  if (!results.empty()) world.transport = results[0].transport;
   // The machine and the build stand in every report alike.
   ordered_json out = ordered_json::parse(results_json(world, {}));
   const int code = bench_exit_code(results);

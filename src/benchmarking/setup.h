@@ -12,7 +12,7 @@
 
 namespace tandem {
 
-inline constexpr int kBenchLaunchesMax = 2000;  // the shared board has room for as many
+inline constexpr int kBenchLaunchesMax = 2000;
 
 struct BenchSetup {
   BenchOptions options;
@@ -22,13 +22,18 @@ struct BenchSetup {
   std::unique_ptr<OperandSource> source;
   std::vector<BenchArm> arms;      // in order of BenchArm
   bool baseline_is_asked = false;  // by name: then its library must be there
-  std::string command;
+  std::vector<std::string> notes;  // why arms are left out
 
   bool has(BenchArm arm) const;
+  bool sleeps() const { return options.compute == BenchCompute::sleep; }
 };
 
 // Throws Error{refused} with every reason.
 std::unique_ptr<BenchSetup> make_bench_setup(const WorldOptions& world, const CaseOptions& asked,
                                              const BenchOptions& options);
+// Plans for as many threads of a rank: how many there are is known when all have come.
+void plan_for(BenchSetup& setup, int workers);
+// What one rank's products are.
+double flops_of_rank(const Plan& plan, int rank);
 
 }  // namespace tandem

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <sched.h>
+#include <sys/mman.h>
 
 #include <atomic>
 #include <cstdint>
+#include <new>
 
+#include "tandem/error.h"
 #include "world_impl.h"
 
 namespace tandem {
@@ -28,6 +31,27 @@ class SpinBarrier {
  private:
   static constexpr std::uint64_t kTurnsToYield = 1024;
   alignas(64) std::atomic<std::uint64_t> arrived_ = 0;
+};
+
+// One in memory that a process shares with the ranks it forks.
+class SharedBarrier {
+ public:
+  SharedBarrier() {
+    void* memory = mmap(nullptr, sizeof(SpinBarrier), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+      throw Error(ErrorKind::environment, "bench: no page of shared memory; free some");
+    }
+    barrier_ = new (memory) SpinBarrier;
+  }
+  ~SharedBarrier() { munmap(barrier_, sizeof(SpinBarrier)); }
+  SharedBarrier(const SharedBarrier&) = delete;
+  SharedBarrier& operator=(const SharedBarrier&) = delete;
+
+  SpinBarrier& barrier() const { return *barrier_; }
+
+ private:
+  SpinBarrier* barrier_ = nullptr;
 };
 
 }  // namespace tandem

@@ -65,6 +65,7 @@ class HostCube final : public CubeCore {
  public:
   HostCube(LaunchSite& site, int rank, int block);
   CoreState& state() { return state_; }
+  void begin_launch() { busy_until_ = Clock::now(); }
   void pair_with(CoreState& partner) { partner_ = &partner; }
 
   void set_flag(Pipe pipe, FlagId id, Site site) override;
@@ -99,7 +100,8 @@ class HostCube final : public CubeCore {
   CoreState* partner_ = nullptr;
   std::array<Loaded, 2> slots_;
   std::array<Half, 2> halves_;
-  Clock::time_point asleep_until_{};
+  // With products that sleep: the end of the last one, or of what the next one had to wait for.
+  Clock::time_point busy_until_{};
 };
 
 class HostVector final : public VectorCore {

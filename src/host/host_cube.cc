@@ -35,12 +35,17 @@ void HostCube::wait_flag(FlagId id, Site site) {
   // What the flag announces may have changed the rows behind an unchanged view.
   RowCache& cache = site_.row_cache(block());
   if (cache.owner == this) cache.owner = nullptr;
+  const bool waits = state_.flags[id.value & 15] == 0;
   state_.take_flag(id, site);
+  if (waits) busy_until_ = Clock::now();
 }
 
 void HostCube::gate(Pipe, FlagId id, Site site) { wait_flag(id, site); }
 
-void HostCube::sync_all(Site site) { state_.meet(site_.sync_point(false), site); }
+void HostCube::sync_all(Site site) {
+  state_.meet(site_.sync_point(false), site);
+  busy_until_ = Clock::now();
+}
 
 void HostCube::pipe_barrier(Pipe, Site) {}
 void HostCube::set_event(EventKind, int, Site) {}
@@ -80,14 +85,13 @@ void HostCube::sleep_for(const Loaded& loaded, double ns_per_product, Site site)
                 static_cast<double>(fragment.data.row_bytes) *
                 static_cast<double>(loaded.b.columns.count);
   }
-  const auto now = Clock::now();
   const std::chrono::nanoseconds duration(static_cast<std::int64_t>(products * ns_per_product));
-  // From the end of the last one, if it is near: a wake-up that comes late delays nothing after it.
-  const bool near = now - asleep_until_ < std::chrono::milliseconds(1);
-  asleep_until_ = (near ? asleep_until_ : now) + duration;
+  // Not from now: an accelerator's core is not held up by what its worker does meanwhile, and a
+  // wake-up that comes late delays nothing after it.
+  busy_until_ += duration;
   Wait nap;
   nap.kind = Wait::Kind::until;
-  nap.until = asleep_until_;
+  nap.until = busy_until_;
   nap.site = site;
   if (!nap.ready()) state_.suspend_until(nap);
 }

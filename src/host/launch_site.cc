@@ -92,6 +92,7 @@ void LaunchSite::start_fibers() {
     run_core(core->state(), [this, &core] { launch_.vector(*core); });
   }
   for (auto& core : cubes_) {
+    core->begin_launch();
     run_core(core->state(), [this, &core] { launch_.cube(*core); });
   }
 }

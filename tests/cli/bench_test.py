@@ -56,11 +56,54 @@ class Benchmarks(ProgramCase):
             self.assertIn("PASS 2/2", run.stdout)
             self.assertIn("<polyline", page.read_text())
 
+    def test_over_a_link_the_arms_are_timed_and_what_is_left_out_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "bench.json"
+            run = tandem("bench", "all", "-R", 2, *SMALL, "--transport", "tcp", "--launches", 2,
+                         "--compute", "sleep", "--warm", "--tiles", 4, "--json", path)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertTrue(run.stdout.endswith("PASS 4/4\n"), run.stdout)
+            for part in ("over tcp", "products sleep, at", "no baseline", "compute nothing",
+                         "cannot hide: "):
+                self.assertIn(part, run.stdout)
+            report = json.loads(path.read_text())
+        self.assertEqual(report["machine"]["transport"], "tcp")
+        for case in report["cases"]:
+            self.assertEqual([arm["arm"] for arm in case["arms"]], list(ARMS))
+            self.assertEqual((case["transport"], case["compute"]), ("tcp", "sleep"))
+            self.assertGreater(case["sleep_gflops"], 0)
+            self.assertGreater(case["checked_elements"], 0)
+            self.assertGreater(case["ideal_masking_degree"], 0)
+            self.assertTrue(case["cannot_hide"])
+            self.assertIn("--compute sleep", case["reproduce"])
+
+    def test_ranks_started_one_by_one_run_all_cases_in_one_world_and_the_first_speaks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "bench.json"
+            words = ["bench", "all", *SMALL, "--arms", "fused,serial", "--launches", "2",
+                     "--size", "2", "--root", f"127.0.0.1:{program.free_port()}"]
+            ranks = program.start_all([[*words, "--rank", "0", "--json", path],
+                                       [*words, "--rank", "1"]])
+            self.assertEqual([rank.returncode for rank in ranks], [0, 0], ranks)
+            self.assertTrue(ranks[0].stdout.endswith("PASS 4/4\n"), ranks[0].stdout)
+            self.assertEqual(ranks[1].stdout, "")
+            cases = json.loads(path.read_text())["cases"]
+        self.assertEqual([case["operator"] for case in cases], list(OPERATORS))
+
+    def test_ranks_started_one_by_one_refuse_bad_values_alike(self):
+        words = ["bench", "all-gather-matmul", "--arms", "baseline", "--compute", "sleep",
+                 "--sleep-gflops", "0", "--pin", "maybe", "--size", "2", "--root", "nowhere"]
+        for rank in program.start_all([[*words, "--rank", "0"], [*words, "--rank", "1"]]):
+            self.expect(rank, 2, "'maybe'", "the root is 'nowhere'", "cannot sleep",
+                        "shared memory", "--sleep-gflops is 0")
+
     def test_all_reasons_against_a_benchmark_come_at_once(self):
         run = tandem("bench", "matmul-all-gather", "--gate", "no.csv", "-m", 3, "--arms", "fast",
-                     "--pin", "maybe", "--seconds", "long", "--sweep-tiles")
+                     "--pin", "maybe", "--seconds", "long", "--sweep-tiles", "--compute", "nap",
+                     "--sleep-gflops", "fast", "--rank", 1)
         self.assertEqual(run.returncode, 2)
-        for part in ("beside --gate", "'fast'", "'maybe'", "'long'", "--sweep-tiles", "no.csv"):
+        for part in ("beside --gate", "'fast'", "'maybe'", "'long'", "--sweep-tiles", "no.csv",
+                     "'nap'", "--sleep-gflops is 'fast'", "--rank and --size"):
             self.assertIn(part, run.stderr)
 
 

@@ -2,6 +2,7 @@
 """The program under test: how the tests call it and what they expect of every answer."""
 
 import os
+import socket
 import subprocess
 import sys
 import unittest
@@ -22,6 +23,21 @@ def tandem(*arguments, fault=None):
         environment["TANDEM_TEST_FAULT"] = fault
     command = [path(), *map(str, arguments)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def start_all(commands):
+    """Runs them side by side."""
+    started = [subprocess.Popen([path(), *map(str, words)], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True) for words in commands]
+    said = [process.communicate(timeout=100) for process in started]
+    return [subprocess.CompletedProcess(process.args, process.returncode, *texts)
+            for process, texts in zip(started, said)]
 
 
 class ProgramCase(unittest.TestCase):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators over several hosts, each of them a network namespace of this machine.
 
-Usage: hosts_test.py TANDEM OVERLAP [unittest arguments]
+Usage: hosts_test.py TANDEM [unittest arguments]
 """
 
 import os
@@ -13,17 +13,15 @@ import time
 import unittest
 
 sys.dont_write_bytecode = True
+import overlap  # noqa: E402
 from namespaces import Hosts, NotPermitted  # noqa: E402
 
 TANDEM = ""
-OVERLAP = ""
 TRANSPORTS = ["tcp"]  # and ucx, where this build has it
 ATTEMPTS = 4
 TIMEOUT_MS = 1000
 IN_TIME_S = TIMEOUT_MS / 1000 + 2
 RANDOM = random.Random(int(os.environ.get("TANDEM_SEED", time.time_ns())))
-OPERATORS = ("all-to-all-matmul", "all-gather-matmul", "matmul-all-gather",
-             "matmul-reduce-scatter")
 SMALL = ("-m", "130", "-n", "514", "-k", "777")
 LONG_RUN = ("all-gather-matmul", "-m", "64", "-n", "256", "-k", "512", "--repeat", "20000",
             "--timeout-ms", str(TIMEOUT_MS))
@@ -41,7 +39,10 @@ class OnHosts(unittest.TestCase):
 
     def start(self, hosts, places, *words):
         """places[rank] is its host."""
-        command = [TANDEM, "run", *words]
+        return self.start_words(hosts, places, ["run", *words])
+
+    def start_words(self, hosts, places, words):
+        command = [TANDEM, *words]
         return [hosts.start_rank(host, rank, len(places), command, text=True,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 for rank, host in enumerate(places)]
@@ -75,23 +76,43 @@ class OnHosts(unittest.TestCase):
             self.expect_pass(hosts, [0, 1], "all", "--transport", transport, *SMALL)
 
     def test_transfers_hide_behind_products(self):
-        """Fused below 0.75 of the sum, with products as long as the transfers, at 1 Gbit/s."""
+        """Fused below 0.75 of serial, with products as long as the transfers, at 1 Gbit/s."""
         hosts = self.make(2, "1gbit")
-        for number, operator in enumerate(OPERATORS):
+        for number, operator in enumerate(overlap.OPERATORS):
             transport = TRANSPORTS[number % len(TRANSPORTS)]
-            command = [OVERLAP, operator, transport, "4", "0.75"]
+            given = [word for item in overlap.shape(operator, 4, 2e9).items() for word in item]
+            words = [operator, *given, "--tiles", 4, "--compute", "sleep", "--workers", 1,
+                     "--transport", transport, "--launches", 5, "--warm"]
             for attempt in range(ATTEMPTS):
-                ranks = [hosts.start_rank(rank, rank, 2, command, text=True,
-                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-                         for rank in range(2)]
-                said = [process.communicate(timeout=60) for process in ranks]
-                print(transport, said[0][0].strip())
-                codes = [process.returncode for process in ranks]
-                if codes == [0, 0]:
+                seconds = overlap.seconds_of(overlap.measure(hosts, TANDEM, words, timeout=60))
+                print(operator, transport, seconds)
+                if seconds["fused"] < 0.75 * seconds["serial"]:
                     break
-                # Only a time that is too long may be the fault of who else uses this machine.
-                self.assertEqual(codes, [1, 0], said)
-                self.assertLess(attempt, ATTEMPTS - 1, said)
+                # The fault may be of who else uses this machine.
+                self.assertLess(attempt, ATTEMPTS - 1, seconds)
+
+    def test_a_benchmark_is_refused_alike_on_all_ranks(self):
+        hosts = self.make(2)
+        words = ["bench", "all-gather-matmul", "--transport", "tcp", "--arms", "baseline",
+                 "--compute", "sleep", "--sleep-gflops", "0", "--launches", "-1"]
+        for process in self.start_words(hosts, [0, 1], words):
+            out, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 2, out + err)
+            for part in ("cannot sleep", "through shared memory", "--sleep-gflops is 0",
+                         "--launches is -1"):
+                self.assertIn(part, err)
+
+    def test_ranks_that_want_other_benchmarks_are_refused_by_all(self):
+        hosts = self.make(2)
+        ranks = []
+        for rank, launches in enumerate(("2", "3")):
+            command = [TANDEM, "bench", "all-gather-matmul", *SMALL, "--launches", launches]
+            ranks.append(hosts.start_rank(rank, rank, 2, command, text=True,
+                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+        for process in ranks:
+            out, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 2, out + err)
+            self.assertIn("launches is 3 on rank 1 and 2 on rank 0", err)
 
     def test_a_link_that_goes_down_is_reported_by_both_sides(self):
         hosts = self.make(2)
@@ -112,7 +133,6 @@ class OnHosts(unittest.TestCase):
 
 if __name__ == "__main__":
     TANDEM = os.path.realpath(sys.argv.pop(1))
-    OVERLAP = os.path.realpath(sys.argv.pop(1))
     probe = [TANDEM, "run", "all-gather-matmul", "-R", "1", "-m", "1", "-n", "1", "-k", "1"]
     if subprocess.run([*probe, "--transport", "ucx"], capture_output=True).returncode == 0:
         TRANSPORTS.append("ucx")

@@ -2,6 +2,7 @@
 // What is posted to an outbox comes out of an inbox, wherever the stream is cut.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -106,7 +107,7 @@ TEST(Frames, RowsAndTextsArriveWholeAndInOrderWhereverTheStreamIsCut) {
 }
 
 TEST(Frames, DroppedMemoryIsNotReadAndTheStreamStaysWhole) {
-  for (const std::size_t sent : {0, 30, 64, 65, 70'000, 262'208, 262'300}) {
+  for (const std::size_t sent : {0, 30, 64, 65, 70'000, 131'136, 131'200}) {
     SCOPED_TRACE(sent);
     Outbox outbox;
     std::vector<std::byte> source(1 << 20, std::byte{7});
@@ -127,6 +128,48 @@ TEST(Frames, DroppedMemoryIsNotReadAndTheStreamStaysWhole) {
     EXPECT_EQ(sink.texts, (std::vector<std::string>{"kept", "why"}));
     for (const std::byte byte : sink.memory) ASSERT_NE(byte, std::byte{9});
   }
+}
+
+// Rows that the peer has asked for leave as they can; what this rank posts meanwhile does not wait
+// for all of them, and each of both kinds keeps its order.
+TEST(Frames, OwnFramesDoNotWaitForAnswersAndFlushesStayBehindTheirRows) {
+  Outbox outbox;
+  const std::vector<std::byte> source(1 << 20);
+  const std::int64_t bytes = source.size();
+  outbox.post_rows({.type = FrameType::read_data, .rows = {0, 1, bytes, bytes}}, source.data(),
+                   bytes);
+  outbox.post({.type = FrameType::flushed});
+  std::string stream = take_bytes(outbox, 1000);
+  outbox.post_rows({.type = FrameType::write, .rows = {0, 1, bytes, bytes}}, source.data(), bytes);
+  outbox.post({.type = FrameType::word});
+  outbox.post({.type = FrameType::goodbye});
+  while (!outbox.empty()) stream += take_bytes(outbox, 1 << 20);
+  Sink sink;
+  Inbox inbox(sink);
+  ASSERT_TRUE(give_bytes(inbox, stream, 1 << 20));
+  const auto place_of = [&](FrameType type) {  // of the last one
+    return std::find(sink.types.rbegin(), sink.types.rend(), type) - sink.types.rbegin();
+  };
+  EXPECT_EQ(sink.types.size(), 2 * (1 << 20) / kPayloadBytesMax + 3);
+  EXPECT_EQ(place_of(FrameType::goodbye), 0);
+  EXPECT_LT(place_of(FrameType::flushed), place_of(FrameType::read_data));
+  EXPECT_LT(place_of(FrameType::word), place_of(FrameType::write));
+  EXPECT_EQ(std::ranges::find(sink.types, FrameType::write) - sink.types.begin(), 1);
+}
+
+TEST(Frames, AShortFrameOvertakesLongAnswers) {
+  Outbox outbox;
+  const std::vector<std::byte> source(1 << 20);
+  const std::int64_t bytes = source.size();
+  outbox.post_rows({.type = FrameType::read_data, .rows = {0, 1, bytes, bytes}}, source.data(),
+                   bytes);
+  std::string stream = take_bytes(outbox, 1000);
+  outbox.post({.type = FrameType::read, .rows = {0, 1, 8, 8}});
+  while (!outbox.empty()) stream += take_bytes(outbox, 1 << 20);
+  Sink sink;
+  Inbox inbox(sink);
+  ASSERT_TRUE(give_bytes(inbox, stream, 1 << 20));
+  EXPECT_EQ(sink.types.at(1), FrameType::read);
 }
 
 TEST(Frames, APayloadThatIsLetGoTouchesNothingAnyMore) {

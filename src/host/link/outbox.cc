@@ -11,6 +11,12 @@ namespace {
 // More are cut off by the kernel.
 constexpr std::size_t kPiecesMax = 1024;
 static_assert(kPiecesMax <= IOV_MAX);
+// Not more is handed over at a time: what is posted later, and is short, overtakes the rest.
+constexpr std::int64_t kSendingBytes = kPayloadBytesMax;
+
+bool is_answer(FrameType type) {
+  return type == FrameType::read_data || type == FrameType::flushed || type == FrameType::fetched;
+}
 
 }  // namespace
 
@@ -47,25 +53,46 @@ void Outbox::post_rows(FrameHeader header, const std::byte* from, std::int64_t p
 void Outbox::push(Frame frame) {
   const std::lock_guard guard(post_mutex_);
   if (memory_dropped_ && is_memory_frame(frame.header.type)) return;
-  posted_.push_back(std::move(frame));
+  (is_answer(frame.header.type) ? answers_ : own_).push_back(std::move(frame));
+  has_posted_ = true;
 }
 
 bool Outbox::has_posted() const {
   const std::lock_guard guard(post_mutex_);
-  return !posted_.empty();
+  return has_posted_;
 }
 
 bool Outbox::empty() const {
-  if (has_posted()) return false;
-  const std::lock_guard guard(send_mutex_);
-  return sending_.empty();
+  const std::lock_guard sending(send_mutex_);
+  const std::lock_guard posting(post_mutex_);
+  return own_.empty() && answers_.empty() && sending_.empty();
+}
+
+// Short frames first, long ones in turn; a goodbye when everything is said.
+bool Outbox::take_next() {
+  const bool has_both = !own_.empty() && !answers_.empty();
+  bool answer = own_.empty();
+  if (has_both) {
+    const FrameHeader& own = own_.front().header;
+    const FrameHeader& other = answers_.front().header;
+    answer = other.payload_bytes == 0 || own.type == FrameType::goodbye ||
+             (own.payload_bytes > 0 && answer_is_next_);
+    answer_is_next_ = !answer;
+  }
+  std::deque<Frame>& from = answer ? answers_ : own_;
+  if (from.empty()) return false;
+  sending_bytes_ += from.front().bytes();
+  sending_.push_back(std::move(from.front()));
+  from.pop_front();
+  return true;
 }
 
 void Outbox::collect() {
   {
     const std::lock_guard guard(post_mutex_);
-    std::move(posted_.begin(), posted_.end(), std::back_inserter(sending_));
-    posted_.clear();
+    has_posted_ = false;
+    while (sending_bytes_ < kSendingBytes && take_next()) {
+    }
   }
   pieces_.clear();
   std::int64_t skip = sent_of_first_;
@@ -100,6 +127,7 @@ void Outbox::advance(std::int64_t bytes) {
   sent_of_first_ += bytes;
   while (!sending_.empty() && sent_of_first_ >= sending_.front().bytes()) {
     sent_of_first_ -= sending_.front().bytes();
+    sending_bytes_ -= sending_.front().bytes();
     sending_.pop_front();
   }
 }
@@ -109,13 +137,13 @@ void Outbox::drop_memory() {
   const std::lock_guard sending(send_mutex_);
   const std::lock_guard posting(post_mutex_);
   memory_dropped_ = true;
-  std::erase_if(posted_, is_memory);
+  std::erase_if(own_, is_memory);
+  answers_.clear();
   if (sending_.empty()) return;
   Frame first = std::move(sending_.front());
   sending_.pop_front();
   std::erase_if(sending_, is_memory);
-  if (sent_of_first_ == 0 && is_memory(first)) return;
-  if (first.from != nullptr) {
+  if (sent_of_first_ > 0 && first.from != nullptr) {
     first.text.resize(first.header.payload_bytes);
     char* next = first.text.data();
     for (std::int64_t row = 0; row < first.header.rows.rows; ++row) {
@@ -124,7 +152,9 @@ void Outbox::drop_memory() {
     }
     first.from = nullptr;
   }
-  sending_.push_front(std::move(first));
+  if (sent_of_first_ > 0 || !is_memory(first)) sending_.push_front(std::move(first));
+  sending_bytes_ = 0;
+  for (const Frame& frame : sending_) sending_bytes_ += frame.bytes();
 }
 
 }  // namespace tandem::host

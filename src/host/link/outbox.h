@@ -13,7 +13,10 @@
 
 namespace tandem::host {
 
-// What is still to be sent to one peer, in order. Any thread posts; the communication thread sends.
+// What is still to be sent to one peer. Any thread posts; the communication thread sends. The
+// rank's own frames go in order, and so do its answers to the peer (rows that were read, flushes
+// that are done), but neither waits for the other: requests behind rows that the peer has asked for
+// would let only one direction of a link work at a time.
 class Outbox {
  public:
   // A frame whose payload, if any, is the text.
@@ -23,7 +26,7 @@ class Outbox {
   void post_rows(FrameHeader header, const std::byte* from, std::int64_t pitch);
 
   bool empty() const;
-  // Whether something was posted since the last send_with().
+  // Whether something was posted since the last send_with() began.
   bool has_posted() const;
   // Fills `pieces` with the next bytes to be sent, holding off drop_memory(); `send` takes them
   // and returns how many bytes went. Returns what `send` returned, 0 if there is nothing.
@@ -52,16 +55,21 @@ class Outbox {
     }
   };
   void push(Frame frame);
+  bool take_next();
   void collect();
   void collect_from(const Frame& frame, std::int64_t skip);
   void advance(std::int64_t bytes);
 
   mutable std::mutex post_mutex_;
-  std::deque<Frame> posted_;
+  std::deque<Frame> own_;
+  std::deque<Frame> answers_;
+  bool answer_is_next_ = false;  // of two long ones
+  bool has_posted_ = false;
   bool memory_dropped_ = false;
 
   mutable std::mutex send_mutex_;
   std::deque<Frame> sending_;
+  std::int64_t sending_bytes_ = 0;
   std::int64_t sent_of_first_ = 0;
   std::vector<iovec> pieces_;
 };

@@ -86,6 +86,10 @@ class TcpTransport final : public LinkTransport {
     const int yes = 1;
     const auto limit_ms = static_cast<unsigned>(silence_limit.count());
     setsockopt(socket.file(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    // What the kernel holds and has not sent cannot be overtaken; its own choice is megabytes, tens
+    // of milliseconds of a slow link.
+    const unsigned unsent_bytes = 128 * 1024;
+    setsockopt(socket.file(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes, sizeof unsent_bytes);
     // Data that is not acknowledged for so long ends the connection: a link or a host is down.
     setsockopt(socket.file(), IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof limit_ms);
   }

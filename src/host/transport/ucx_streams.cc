@@ -17,9 +17,10 @@
 namespace tandem::host {
 namespace {
 
-// One buffer on its way and one being filled keep a link busy; two more ride out a late callback.
-constexpr std::size_t kBufferBytes = 256 * 1024;
-constexpr std::size_t kBuffersMax = 4;
+// One buffer on its way and one being filled keep a link busy; what lies in more of them only holds
+// up a short frame behind it.
+constexpr std::size_t kBufferBytes = 128 * 1024;
+constexpr std::size_t kBuffersMax = 2;
 // The wake-up descriptor has been seen to miss events (rapidsai/ucxx issue 15).
 constexpr std::chrono::milliseconds kNapMax{50};
 constexpr std::chrono::milliseconds kCloseMax{20};  // for what is on its way in one stream

@@ -61,6 +61,8 @@ void set_defaults(const SocketAddress& root) {
   // Software transfers go in 8 KiB pieces by default: a quarter of the bandwidth of these.
   setenv("UCX_TCP_TX_SEG_SIZE", "256k", 0);
   setenv("UCX_TCP_RX_SEG_SIZE", "256k", 0);
+  // The kernel's own choice is megabytes, and nothing overtakes what lies there.
+  setenv("UCX_TCP_SNDBUF", "128k", 0);
   setenv("UCX_LOG_LEVEL", "fatal", 0);     // what goes wrong is reported by us, with its rank
   setenv("UCX_HANDLE_ERRORS", "none", 0);  // a library installs no signal handlers
   setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 0);
