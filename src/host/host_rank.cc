@@ -11,7 +11,7 @@
 #include "base/strings.h"
 #include "host/link/link.h"
 #include "host/process_state.h"
-#include "host/transport/own_windows.h"
+#include "host/transport/limits.h"
 #include "tandem/error.h"
 
 namespace tandem::host {
@@ -139,6 +139,7 @@ void HostRank::check_memory(std::int64_t bytes) {
   std::int64_t available = INT64_MAX;
   std::int64_t largest = -1;
   int largest_rank = 0;
+  int poorest_rank = 0;
   for (int rank = 0; rank < ranks(); ++rank) {
     std::int64_t need = 0;
     std::int64_t seen = 0;
@@ -148,13 +149,19 @@ void HostRank::check_memory(std::int64_t bytes) {
       largest_rank = rank;
     }
     needed = need > INT64_MAX - needed ? INT64_MAX : needed + need;
-    available = std::min(available, seen);
+    if (seen < available) {
+      available = seen;
+      poorest_rank = rank;
+    }
   }
+  // Each rank also maps all of them.
   if (needed <= available) return;
   throw Error(ErrorKind::environment,
               cat("windows: the ", ranks(), " ranks need ", needed, " bytes together, ", largest,
                   " of them on rank ", largest_rank, "; ", available,
-                  " are available: free memory, use fewer ranks or a smaller shape"));
+                  " are available to rank ", poorest_rank,
+                  ": free memory, raise the limits (ulimit -v), use fewer ranks or a smaller "
+                  "shape"));
 }
 
 Windows HostRank::allocate_windows(std::int64_t bytes) {
@@ -190,7 +197,7 @@ Windows HostRank::allocate_windows(std::int64_t bytes) {
       windows.addresses.push_back(reachable ? transport_.map(owner, windows.ranges[owner])
                                             : nullptr);
     } catch (const Error& failure) {
-      map_error = failure.what();
+      map_error = cat("rank ", rank_, ": ", failure.what());
     }
   }
   for (const std::string& text : exchange("window mapping", map_error)) {

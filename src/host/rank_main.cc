@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "base/strings.h"
 #include "tandem/error.h"
@@ -27,6 +28,10 @@ RankOutcome run_main(const RankMain& main, int rank) {
   } catch (const std::bad_alloc&) {
     outcome.exit_code = exit_code(ErrorKind::environment);
     outcome.message = cat("rank ", rank, ": out of memory; use a smaller shape");
+  } catch (const std::system_error& error) {
+    outcome.exit_code = exit_code(ErrorKind::environment);
+    outcome.message = cat("rank ", rank, ": no thread or descriptor: ", error.what(),
+                          "; raise the limits (ulimit -u, -v, -n) or use fewer workers");
   } catch (const std::exception& error) {
     outcome.exit_code = 134;
     outcome.message = cat("rank ", rank, ": ", error.what());

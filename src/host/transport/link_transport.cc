@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/strings.h"
+#include "host/transport/limits.h"
 #include "tandem/error.h"
 
 namespace tandem::host {
@@ -51,6 +52,7 @@ LinkTransport::~LinkTransport() {
 
 Link* LinkTransport::join(int rank, milliseconds timeout) {
   if (link_ != nullptr) return link_.get();
+  check_descriptors(cat("rank ", rank, " of ", ranks_), descriptors());
   const JoinOptions options{.rank = rank,
                             .ranks = ranks_,
                             .job = seat_.job,

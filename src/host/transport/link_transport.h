@@ -30,6 +30,8 @@ class LinkTransport : public Transport {
   void release(int, const WindowRange& range) override { windows_.release(range); }
 
  protected:
+  // A connection to each peer, a listener, what the streams wait with, a few for a moment.
+  virtual std::int64_t descriptors() const { return ranks_ + 8; }
   struct JoinOptions {
     int rank = 0;
     int ranks = 1;

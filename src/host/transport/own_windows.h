@@ -9,9 +9,6 @@
 
 namespace tandem::host {
 
-// What the kernel can give without swapping, or a number that no window reaches.
-std::int64_t available_bytes();
-
 // The window memory of one rank in its own process, which peers reach by links alone.
 class OwnWindows final : public WindowMemory {
  public:

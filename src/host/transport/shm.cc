@@ -15,7 +15,7 @@
 
 #include "base/checked.h"
 #include "base/strings.h"
-#include "host/transport/own_windows.h"
+#include "host/transport/limits.h"
 #include "tandem/error.h"
 
 namespace tandem::host {
@@ -32,6 +32,7 @@ constexpr std::int64_t kPage = 4096;
 class ShmTransport : public Transport {
  public:
   explicit ShmTransport(int ranks) : ranks_(ranks), ends_(ranks, 0) {
+    check_descriptors(cat("shared memory of ", ranks, " ranks"), ranks);
     void* address = mmap(nullptr, sizeof(ControlArea), PROT_READ | PROT_WRITE,
                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (address == MAP_FAILED) throw_environment("control area", errno);
