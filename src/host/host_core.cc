@@ -52,6 +52,7 @@ void CoreState::take_flag(FlagId id, Site where) {
 
 void CoreState::meet(SyncPoint& point, Site where) {
   const std::uint64_t target = ++syncs;
+  point.reached[block].store(target, std::memory_order_relaxed);
   if (point.arrived.fetch_add(1) + 1 == site.launch().blocks) {
     point.arrived.store(0);
     point.generation.fetch_add(1);

@@ -38,8 +38,8 @@ std::string describe_wait(const CoreState& core, int rank, HostRank& world) {
       peer = "; " + world.describe_peer(wait.id);
       break;
     case Wait::Kind::sync:
-      what = cat("sync_all number ", wait.want, " of its kind, ", wait.sync->arrived.load(), " of ",
-                 core.site.launch().blocks, " cores are there");
+      what = cat("sync_all number ", wait.want, " of its kind, ",
+                 wait.sync->describe(core.kind, wait.want));
       break;
   }
   const auto waited =
@@ -51,8 +51,34 @@ std::string describe_wait(const CoreState& core, int rank, HostRank& world) {
 
 }  // namespace
 
+void SyncPoint::reset() {
+  arrived = 0;
+  generation = 0;
+  for (auto& meeting : reached) meeting = 0;
+}
+
+std::string SyncPoint::describe(std::string_view kind, std::uint64_t meeting) const {
+  std::string missing;
+  std::size_t there = 0;
+  for (std::size_t block = 0; block < reached.size(); ++block) {
+    if (reached[block].load(std::memory_order_relaxed) >= meeting) {
+      ++there;
+    } else {
+      missing += cat(missing.empty() ? "" : ", ", kind, ' ', block);
+    }
+  }
+  const bool one = there + 1 == reached.size();
+  return cat(there, " of ", reached.size(), " cores are there, ", missing,
+             one ? " is missing" : " are missing");
+}
+
 LaunchSite::LaunchSite(HostRank& rank, WorkerPool& pool, Launch launch, Windows windows)
-    : rank_(rank), pool_(pool), launch_(std::move(launch)), windows_(std::move(windows)) {
+    : rank_(rank),
+      pool_(pool),
+      launch_(std::move(launch)),
+      windows_(std::move(windows)),
+      cube_sync_(launch_.blocks),
+      vector_sync_(launch_.blocks) {
   by_worker_.resize(pool_.workers());
   for (int worker = 0; worker < pool_.workers(); ++worker) {
     caches_.push_back(std::make_unique<RowCache>());
@@ -101,10 +127,7 @@ void LaunchSite::run(const Bindings& bindings) {
   epoch_base_ = rank_.begin_epochs(launch_.epochs);
   cancelled_ = false;
   failure_ = nullptr;
-  for (SyncPoint* point : {&cube_sync_, &vector_sync_}) {
-    point->arrived = 0;
-    point->generation = 0;
-  }
+  for (SyncPoint* point : {&cube_sync_, &vector_sync_}) point->reset();
   for (auto& cache : caches_) cache->owner = nullptr;
   const gemm::FloatState state;  // fibres inherit it
   start_fibers();

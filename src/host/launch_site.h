@@ -8,6 +8,8 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "host/host_core.h"
@@ -26,8 +28,14 @@ struct Bindings {
 
 // A point where all cores of one kind of the rank meet.
 struct SyncPoint {
+  explicit SyncPoint(int blocks) : reached(blocks) {}
+  void reset();
+  // "2 of 3 cores are there, vector 1 is missing", at the meeting with this number.
+  std::string describe(std::string_view kind, std::uint64_t meeting) const;
+
   std::atomic<int> arrived = 0;
   std::atomic<std::uint64_t> generation = 0;
+  std::vector<std::atomic<std::uint64_t>> reached;  // [block]: its last meeting, for reports
 };
 
 // Packed rows of A of a worker, and whose they are: tiles of one row block follow each other, so

@@ -274,10 +274,23 @@ TEST_P(Launches, AMeetingWithoutOneCoreIsReportedByAllWhoWait) {
   for (int block : {0, 2}) {
     EXPECT_NE(
         text.find(cat("rank 0 vector ", block,
-                      ": waited # ms for sync_all number 1 of its kind, 2 of 3 cores are there")),
+                      ": waited # ms for sync_all number 1 of its kind, 2 of 3 cores are there, "
+                      "vector 1 is missing")),
         std::string::npos)
         << text;
   }
+}
+
+TEST_P(Launches, EveryCoreThatIsMissingAtALaterMeetingIsNamed) {
+  const RankOutcome outcome = outcome_of_wait(GetParam(), 2, 4, idle_cube, [](VectorCore& core) {
+    core.sync_all();
+    if (core.block() == 0 || core.block() == 2) core.sync_all();
+  });
+  const std::string text = without_numbers_of_the_day(outcome.message);
+  EXPECT_NE(text.find("sync_all number 2 of its kind, 2 of 4 cores are there, vector 1, vector 3 "
+                      "are missing"),
+            std::string::npos)
+      << text;
 }
 
 TEST_P(Launches, WaitsOfTheReportingWorkerAreDescribed) {
