@@ -43,11 +43,12 @@ void break_world(ControlArea& control, int ranks, int rank, RankState state,
   for (int peer = 0; peer < ranks; ++peer) ring(control.ranks[peer]);
 }
 
-HostRank::HostRank(Transport& transport, int rank, const HostOptions& options)
+HostRank::HostRank(Transport& transport, int rank, const HostOptions& options, HostRank* whole)
     : transport_(transport),
       control_(transport.control()),
       rank_(rank),
       options_(options),
+      whole_(whole),
       link_(transport.join(rank, std::chrono::milliseconds(options.timeout_ms))),
       epochs_(options.epoch_start) {
   for (int i = 0; i < kRanksMax; ++i) {
@@ -78,17 +79,23 @@ void HostRank::meet_with(std::string_view purpose, const std::string* text) {
     const std::uint32_t seen = area().bell.load();
     // Read before the others' places: whoever has left this meeting may break the world, and those
     // who look later must still find that all had come.
-    const bool broken = control_.poison.load() != 0;
+    const bool broken = is_broken();
     bool all = true;
+    bool lost = false;
     for (int peer = 0; peer < ranks(); ++peer) {
-      all = all && control_.ranks[peer].meetings.load() >= meeting;
+      // In this order: its last meeting comes before its end.
+      const RankState state = control_.ranks[peer].state.load();
+      if (control_.ranks[peer].meetings.load() >= meeting) continue;
+      all = false;
+      lost = lost || (state != RankState::absent && state != RankState::running);
     }
     if (all) {
       if (link_ != nullptr) link_->note_completed(meeting);
       return;
     }
-    // Over links the failure of one may overtake the arrival of another.
-    const bool all_came = link_ != nullptr && link_->was_completed(meeting);
+    // Over links the failure of one may overtake the arrival of another, which is on its way:
+    // unless it was killed when it had told some of its peers.
+    const bool all_came = link_ != nullptr && link_->was_completed(meeting) && !lost;
     if (broken && !all_came) check_poison();
     if (link_ != nullptr && !all_came) check_ended(purpose, meeting);
     if (Clock::now() >= deadline) report_missing(purpose, meeting);
@@ -158,8 +165,8 @@ void HostRank::check_memory(std::int64_t bytes) {
   if (needed <= available) return;
   throw Error(ErrorKind::environment,
               cat("windows: the ", ranks(), " ranks need ", needed, " bytes together, ", largest,
-                  " of them on rank ", largest_rank, "; ", available,
-                  " are available to rank ", poorest_rank,
+                  " of them on rank ", largest_rank, "; ", available, " are available to rank ",
+                  poorest_rank,
                   ": free memory, raise the limits (ulimit -v), use fewer ranks or a smaller "
                   "shape"));
 }
@@ -212,7 +219,7 @@ void HostRank::free_windows(const Windows& windows) {
     transport_.unmap(owner, windows.addresses[owner], windows.ranges[owner]);
   }
   // In a broken world a peer may be in the middle of a write; the transport frees the rest.
-  if (control_.poison.load() != 0) return;
+  if (is_broken()) return;
   if (!windows.ranges.empty()) transport_.release(rank_, windows.ranges[rank_]);
 }
 
@@ -227,8 +234,13 @@ void HostRank::poison(const std::string& report) {
   if (link_ != nullptr) link_->abort(report);
 }
 
+bool HostRank::is_broken() {
+  return control_.poison.load() != 0 || (whole_ != nullptr && whole_->is_broken());
+}
+
 void HostRank::check_poison() {
   const std::uint32_t poison = control_.poison.load();
+  if (poison == 0 && whole_ != nullptr) whole_->check_poison();
   if (poison == 0) return;
   const int culprit = static_cast<int>(poison) - 1;
   if (culprit == rank_) throw Error(ErrorKind::cancelled, "this rank failed before");

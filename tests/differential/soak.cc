@@ -105,22 +105,18 @@ std::vector<Subject> make_subjects(World& world) {
 // All ranks draw the same launches; each has its own delays.
 class SoakingRank {
  public:
-  explicit SoakingRank(World& world)
-      : world_(world), delays_(1000 + world.rank()), subjects_(make_subjects(world)) {}
+  SoakingRank(World& world, std::uint64_t seed)
+      : world_(world),
+        draws_(seed),
+        delays_(1000 * seed + world.rank()),
+        subjects_(make_subjects(world)) {}
 
-  std::string run(int launches) {
-    std::int64_t settled_kib = 0;
-    for (int launch = 0; launch < launches; ++launch) {
-      if (launch == launches / 4) settled_kib = resident_kib();
+  std::string run(int first, int end) {
+    for (int launch = first; launch < end; ++launch) {
       const std::string failure = run_one(launch);
       if (!failure.empty()) return failure;
     }
-    const std::int64_t grown_kib = resident_kib() - settled_kib;
-    world_.progress(cat("rank ", world_.rank(), ": ", launches, " launches, resident memory grew ",
-                        grown_kib, " KiB of ", settled_kib));
-    if (grown_kib < kGrowthKibMax) return "";
-    return cat("resident memory grew by ", grown_kib, " KiB after the first ", launches / 4, " of ",
-               launches, " launches");
+    return "";
   }
 
  private:
@@ -145,20 +141,37 @@ class SoakingRank {
   }
 
   World& world_;
-  Rng draws_{7};
+  Rng draws_;
   Rng delays_;
   std::vector<Subject> subjects_;
 };
 
+std::string soak_and_weigh(World& world, int launches) {
+  SoakingRank rank(world, 7);
+  std::string failure = rank.run(0, launches / 4);
+  const std::int64_t settled_kib = resident_kib();
+  if (failure.empty()) failure = rank.run(launches / 4, launches);
+  if (!failure.empty()) return failure;
+  const std::int64_t grown_kib = resident_kib() - settled_kib;
+  world.progress(cat("rank ", world.rank(), ": ", launches, " launches, resident memory grew ",
+                     grown_kib, " KiB of ", settled_kib));
+  if (grown_kib < kGrowthKibMax) return "";
+  return cat("resident memory grew by ", grown_kib, " KiB after the first ", launches / 4, " of ",
+             launches, " launches");
+}
+
 }  // namespace
+
+std::string soak_in(World& world, std::uint64_t seed, int launches) {
+  return SoakingRank(world, seed).run(0, launches);
+}
 
 std::string run_soak(const Soak& soak) {
   // Each launch takes two values or more, so they pass 2^64 before the middle.
   const auto values = static_cast<std::uint64_t>(soak.launches);
   const WorldOptions options{
       .ranks = soak.ranks, .transport = soak.transport, .workers = 1, .epoch_start = 0 - values};
-  return run_world(options,
-                   [&soak](World& world) { return SoakingRank(world).run(soak.launches); });
+  return run_world(options, [&soak](World& world) { return soak_and_weigh(world, soak.launches); });
 }
 
 }  // namespace tandem::differential

@@ -21,7 +21,7 @@ from runs import (IN_TIME_S, LONG_RUN, OPERATORS, PATIENT_RUN, RANDOM, SHORT_RUN
 TCP = ["--transport", "tcp"]
 TRANSPORTS = ["tcp"]  # and ucx, where this build has it
 # What is said of a rank, whether it had joined already or was on its way.
-GONE = "is lost: its connection ended|never came|the connection ended"
+GONE = "is lost: its connection ended|never came|the connection ended|no connection"
 STOPPED = "is stopped|never came|no answer in time|no connection"
 # Without -R: the count of ranks that were started.
 LONG, SHORT, PATIENT = ([word for word in run if word not in ("-R", "4")]

@@ -13,6 +13,8 @@ import subprocess
 import time
 import unittest
 
+# A shell that starts something in the background has it ignore this; ranks would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 TANDEM = ""
 TIMEOUT_MS = 1000
 # Long enough to be hit by a signal in the middle of its launches.

@@ -77,10 +77,10 @@ void check_descriptors(const std::string& subject, std::int64_t needed) {
   const auto allowed = static_cast<std::int64_t>(limit.rlim_cur);
   const std::int64_t left = std::max<std::int64_t>(0, allowed - open_descriptors());
   if (needed <= left) return;
-  throw Error(ErrorKind::environment,
-              cat(subject, ": ", needed, " more descriptors are needed, ", left,
-                  " are free of the ", allowed, " that this process may have; raise ulimit -n or "
-                  "use fewer ranks"));
+  throw Error(ErrorKind::environment, cat(subject, ": ", needed, " more descriptors are needed, ",
+                                          left, " are free of the ", allowed,
+                                          " that this process may have; raise ulimit -n or "
+                                          "use fewer ranks"));
 }
 
 }  // namespace tandem::host

@@ -28,6 +28,8 @@ class LinkTransport : public Transport {
   std::byte* map(int owner, const WindowRange& range) override;
   void unmap(int, std::byte*, const WindowRange&) override {}
   void release(int, const WindowRange& range) override { windows_.release(range); }
+  // The members meet at a port of the first one, and have connections of their own.
+  std::unique_ptr<Transport> make_group(HostRank& rank, const std::vector<int>& members) override;
 
  protected:
   // A connection to each peer, a listener, what the streams wait with, a few for a moment.
@@ -47,7 +49,8 @@ class LinkTransport : public Transport {
  private:
   int ranks_;
   Seat seat_;
-  Socket root_listener_;  // made before ranks are forked, so that none can come too early
+  Socket root_listener_;  // made before the others know of it, so that none can come too early
+  std::string own_host_;  // by which the others reach this one
   ControlArea* control_ = nullptr;
   OwnWindows windows_;
   std::unique_ptr<Link> link_;

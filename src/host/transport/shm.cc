@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <vector>
 
@@ -59,6 +60,7 @@ class ShmTransport : public Transport {
 
   WindowRange reserve(int rank, std::int64_t bytes) override {
     if (bytes == 0) return {};
+    const std::lock_guard guard(mutex_);  // a rank may be in several groups
     const WindowRange range{ends_[rank], round_up(bytes, kPage)};
     // Touching memory that the file has no room for would be a fault in the middle of a launch;
     // allocation makes it an error here. The kernel may also overcommit, so look at what is free.
@@ -103,6 +105,7 @@ class ShmTransport : public Transport {
   int ranks_;
   ControlArea* control_ = nullptr;
   std::vector<int> files_;
+  std::mutex mutex_;
   std::vector<std::int64_t> ends_;  // of this process's own rank only
 };
 
