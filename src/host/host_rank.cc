@@ -259,7 +259,10 @@ std::string HostRank::describe_peer(int peer) {
   const std::string name = link_ != nullptr
                                ? link_->name_of(peer)
                                : cat("rank ", peer, " (pid ", control_.ranks[peer].pid.load(), ")");
-  return name + ' ' + state_of(peer);
+  const std::string state = state_of(peer);
+  if (link_ == nullptr || peer == rank_ || state != kRunning) return name + ' ' + state;
+  // Its process may run behind a link that is down since less than the time that makes it quiet.
+  return cat(name, ' ', state, ", heard of ", link_->silence(peer).count(), " ms ago");
 }
 
 std::string HostRank::describe_others(const std::string& report) {

@@ -23,7 +23,7 @@ class LinkTransport : public Transport {
   Link* join(int rank, std::chrono::milliseconds timeout) override;
   void leave(int rank, const std::string& failure) override;
   WindowRange reserve(int rank, std::int64_t bytes) override {
-    return windows_.reserve(rank, bytes);
+    return windows_.reserve(rank, bytes, spare_bytes());
   }
   std::byte* map(int owner, const WindowRange& range) override;
   void unmap(int, std::byte*, const WindowRange&) override {}
@@ -34,6 +34,8 @@ class LinkTransport : public Transport {
  protected:
   // A connection to each peer, a listener, what the streams wait with, a few for a moment.
   virtual std::int64_t descriptors() const { return ranks_ + 8; }
+  // Memory that the streams will want for themselves.
+  virtual std::int64_t spare_bytes() const { return 0; }
   struct JoinOptions {
     int rank = 0;
     int ranks = 1;

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -22,10 +23,10 @@ OwnWindows::~OwnWindows() {
   for (auto& [offset, mapping] : mappings_) munmap(mapping.address, mapping.bytes);
 }
 
-WindowRange OwnWindows::reserve(int rank, std::int64_t bytes) {
+WindowRange OwnWindows::reserve(int rank, std::int64_t bytes, std::int64_t spare_bytes) {
   if (bytes == 0) return {};
   const std::int64_t rounded = round_up(bytes, kPage);
-  const std::int64_t free_bytes = available_bytes();
+  const std::int64_t free_bytes = std::max<std::int64_t>(0, available_bytes() - spare_bytes);
   void* address = MAP_FAILED;
   int error = ENOMEM;
   if (rounded <= free_bytes) {

@@ -13,8 +13,8 @@ namespace tandem::host {
 class OwnWindows final : public WindowMemory {
  public:
   ~OwnWindows() override;
-  // As those of Transport.
-  WindowRange reserve(int rank, std::int64_t bytes);
+  // As those of Transport; so many bytes must be left besides.
+  WindowRange reserve(int rank, std::int64_t bytes, std::int64_t spare_bytes = 0);
   std::byte* address_of(const WindowRange& range);
   void release(const WindowRange& range);
   std::byte* find(const RemoteRows& rows) override;
