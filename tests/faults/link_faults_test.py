@@ -163,10 +163,11 @@ class LinkFaults(FaultCase):
             self.assertIn("came after another rank 1", self.finish(process, 2))
 
     def test_two_jobs_at_once_do_not_hear_each_other(self):
-        for _ in range(TIMES):
-            jobs = [start_members(SHORT, 3, free_port()), start_members(SHORT, 3, free_port())]
-            for process in jobs[0] + jobs[1]:
-                self.finish(process, 0)
+        for transport in TRANSPORTS:
+            command = [*SHORT, "--transport", transport]
+            for _ in range(TIMES):
+                self.finish_all([*start_members(command, 3, free_port()),
+                                 *start_members(command, 3, free_port())], 0)
 
 
 if __name__ == "__main__":
