@@ -61,6 +61,9 @@ class HostRank {
   Windows allocate_windows(std::int64_t bytes);
   void free_windows(const Windows& windows);
 
+  // One launch at a time: false if another thread is in one.
+  bool begin_launch() { return !launching_.exchange(true); }
+  void end_launch() { launching_.store(false); }
   // The first epoch of the next launch, which uses values 1 … epochs above it.
   std::uint64_t begin_epochs(std::uint64_t epochs);
 
@@ -97,6 +100,7 @@ class HostRank {
   HostRank* whole_;
   Link* link_;
   std::uint64_t epochs_;
+  std::atomic<bool> launching_ = false;
 };
 
 }  // namespace tandem::host

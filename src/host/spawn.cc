@@ -35,7 +35,7 @@ struct FrameHeader {
 };
 
 // How long ranks have to unwind after a failure: they learn of it at once, unless they are stopped.
-constexpr std::chrono::milliseconds kGrace{1500};
+constexpr std::chrono::milliseconds kGrace{1200};
 
 volatile sig_atomic_t signal_seen = 0;
 

@@ -110,6 +110,12 @@ class Faults(FaultCase):
         for _ in range(max(TIMES, 5)):
             self.finish_all([start(SHORT_RUN), start(SHORT_RUN)], 0)
 
+    def test_many_jobs_on_few_processors_all_end_well(self):
+        for transport in ("shm", "tcp"):
+            command = ["run", "all", "-R", "8", "-m", "16", "-n", "24", "-k", "64", "--transport",
+                       transport]
+            self.finish_all([start(command) for _ in range(6)], 0, limit_s=60)
+
     def test_a_job_does_not_notice_that_another_one_is_killed(self):
         for _ in range(TIMES):
             long_one = start([*SHORT_RUN, "--repeat", "300"])

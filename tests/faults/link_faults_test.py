@@ -131,6 +131,18 @@ class LinkFaults(FaultCase):
                 for said in self.finish_all(members, 5):
                     self.assertRegex(said, rf"rank {poor}: window needs \d+ bytes, \d+ are avail")
 
+    def test_members_may_come_in_any_order(self):
+        for transport in TRANSPORTS:
+            for size in (2, 3, 5, 8):
+                port = free_port()
+                order = RANDOM.sample(range(size), size)
+                members = []
+                for rank in order:
+                    members.append(start_member([*SHORT[:-1], "10000", "--transport", transport],
+                                                rank, size, port))
+                    time.sleep(0.1 * RANDOM.random())
+                self.finish_all(members, 0)
+
     def test_strangers_do_no_harm(self):
         port = free_port()
         first = start_member(PATIENT, 0, 3, port)
