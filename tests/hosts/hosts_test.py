@@ -108,7 +108,8 @@ class OnHosts(unittest.TestCase):
                     out, err = process.communicate(timeout=20)
                     self.assertEqual(process.returncode, 3, out + err)
                     self.assertIn(f"rank {1 - rank}", err)
-                    self.assertRegex(err, "silent for|nothing was heard|heard of .* ms ago|connection ended")
+                    self.assertRegex(err, "silent for|nothing was heard|heard of .* ms ago|"
+                                          "connection ended")
                 seconds.append(time.monotonic() - begin)
                 self.assertLess(seconds[-1], IN_TIME_S)
                 hosts.set_link(1, "up")
