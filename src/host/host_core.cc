@@ -70,10 +70,14 @@ void CoreState::meet(SyncPoint& point, Site where) {
 
 void CoreState::suspend_until(const Wait& new_wait) {
   wait = new_wait;
+  const bool needs_peer =
+      wait.kind == Wait::Kind::transfer || (wait.kind == Wait::Kind::epoch && wait.from_peer);
+  awaited_rank.store(needs_peer ? wait.id : -1, std::memory_order_relaxed);
   do {
     fiber.suspend();
     if (site.cancelled()) throw Error(ErrorKind::cancelled, "another core failed");
   } while (!wait.ready());
+  awaited_rank.store(-1, std::memory_order_relaxed);
   wait = {};
 }
 

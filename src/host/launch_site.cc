@@ -40,6 +40,7 @@ std::string describe_wait(const CoreState& core, int rank, HostRank& world) {
     case Wait::Kind::sync:
       what = cat("sync_all number ", wait.want, " of its kind, ",
                  wait.sync->describe(core.kind, wait.want));
+      peer = core.site.describe_missing(core.kind, *wait.sync, wait.want);
       break;
   }
   const auto waited =
@@ -67,6 +68,19 @@ class TheOnlyLaunch {
 };
 
 }  // namespace
+
+std::string LaunchSite::describe_missing(std::string_view kind, const SyncPoint& point,
+                                         std::uint64_t meeting) {
+  std::string text;
+  for (int block = 0; block < launch_.blocks; ++block) {
+    if (point.reached[block].load(std::memory_order_relaxed) >= meeting) continue;
+    const CoreState& core =
+        &point == &vector_sync_ ? vectors_[block]->state() : cubes_[block]->state();
+    const int rank = core.awaited_rank.load(std::memory_order_relaxed);
+    if (rank >= 0) text += cat("; ", kind, ' ', block, " waits for ", rank_.describe_peer(rank));
+  }
+  return text;
+}
 
 void SyncPoint::reset() {
   arrived = 0;
@@ -114,6 +128,7 @@ LaunchSite::~LaunchSite() = default;
 
 void LaunchSite::run_core(CoreState& state, const std::function<void()>& body) {
   state.wait = {};
+  state.awaited_rank = -1;
   state.syncs = 0;
   state.taken = {};
   state.fiber.start([this, &state, body] {

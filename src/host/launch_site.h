@@ -73,6 +73,9 @@ class LaunchSite {
   // One line per core of a worker that waits; the first is `culprit`, if given. Called by the
   // worker itself.
   std::string describe_waits(int worker, const CoreState* culprit);
+  // Of the cores that are not at a meeting: the ranks that they wait for, if any.
+  std::string describe_missing(std::string_view kind, const SyncPoint& point,
+                               std::uint64_t meeting);
   std::span<CoreState* const> cores_of(int worker) const { return by_worker_[worker]; }
 
  private:

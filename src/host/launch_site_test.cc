@@ -295,6 +295,24 @@ TEST_P(Launches, EveryCoreThatIsMissingAtALaterMeetingIsNamed) {
       << text;
 }
 
+// The one who waits at the meeting sees no rank; the one who is missing there does.
+TEST_P(Launches, AMeetingWhoseMissingCoreWaitsForARankNamesThatRank) {
+  const RankOutcome outcome = outcome_of_wait(GetParam(), 2, 2, idle_cube, [](VectorCore& core) {
+    if (core.block() == 0) {
+      std::this_thread::sleep_for(milliseconds(150));  // so that the other core's time is up first
+      core.wait_epoch({EpochSlot::Kind::arrived, 1}, 7);
+    }
+    core.sync_all();
+  });
+  const std::string text = without_numbers_of_the_day(outcome.message);
+  EXPECT_NE(
+      text.find("rank 0 vector 1: waited # ms for sync_all number 1 of its kind, 1 of 2 cores "
+                "are there, vector 0 is missing"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("; vector 0 waits for rank 1 (pid #) is running"), std::string::npos) << text;
+}
+
 TEST_P(Launches, WaitsOfTheReportingWorkerAreDescribed) {
   const RankOutcome outcome = outcome_of_wait(
       GetParam(), 2, 4, idle_cube, [](VectorCore& core) { core.wait_flag(FlagId{core.block()}); });
