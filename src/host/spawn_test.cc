@@ -187,7 +187,7 @@ TEST_F(Spawn, WhoeverDoesNotEndAfterAFailureIsKilled) {
     return "fine";
   });
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  EXPECT_GT(seconds, 1.5);
+  EXPECT_GT(seconds, 1.1);
   EXPECT_LT(seconds, 4.0);
   EXPECT_EQ(outcomes[0].result, "fine");
   EXPECT_EQ(outcomes[2].exit_code, 128 + SIGKILL);
