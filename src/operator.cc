@@ -113,6 +113,7 @@ Operator::Operator(World& world, const Problem& problem) : impl_(std::make_uniqu
   const auto& slices = impl.current->plan.slices;
   impl.slice_rows = slices.empty() ? 0 : slices.front().count;
   impl.window_bytes = impl.largest_window();
+  fault_before_windows(world.rank());
   impl.windows = world.impl().rank->allocate_windows(impl.window_bytes);
   impl.world = &world;
   impl.staging.resize(impl.current->plan.staging_bytes);

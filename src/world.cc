@@ -46,8 +46,8 @@ std::map<std::string, std::string> parse_text(const std::string& text) {
   return fields;
 }
 
-std::unique_ptr<World::Impl> join(host::Transport& transport, const WorldOptions& options,
-                                  int rank) {
+std::unique_ptr<World::Impl> join(host::Transport& transport, const WorldOptions& options, int rank,
+                                  host::HostRank* whole = nullptr) {
   // Started one by one, the ranks may be on many hosts: those on this one share its processors.
   int ranks_here = options.ranks;
   if (options.membership) {
@@ -55,13 +55,15 @@ std::unique_ptr<World::Impl> join(host::Transport& transport, const WorldOptions
   }
   const int workers = options.workers.value_or(default_workers(ranks_here));
   auto impl = std::make_unique<World::Impl>();
+  impl->transport = &transport;
   impl->options = options;
   impl->rank = std::make_unique<host::HostRank>(
       transport, rank,
       host::HostOptions{.workers = workers,
                         .oversubscribed = workers * ranks_here > usable_processors(),
                         .timeout_ms = options.timeout_ms,
-                        .epoch_start = options.epoch_start});
+                        .epoch_start = options.epoch_start},
+      whole);
   impl->pool = std::make_unique<host::WorkerPool>(workers);
   return impl;
 }
@@ -93,10 +95,10 @@ World::Impl::~Impl() {
   pool.reset();
   const int index = rank != nullptr ? rank->rank() : 0;
   rank.reset();
-  if (transport == nullptr) return;
+  if (own_transport == nullptr) return;
   // The others need not wait for a rank that unwinds.
   const bool unwinds = std::uncaught_exceptions() > 0;
-  transport->leave(index, unwinds ? cat("rank ", index, ": its program left the world") : "");
+  own_transport->leave(index, unwinds ? cat("rank ", index, ": its program left the world") : "");
 }
 
 int default_workers(int ranks) { return std::max(1, usable_processors() / std::max(1, ranks)); }
@@ -177,10 +179,38 @@ std::unique_ptr<World> World::from_env(WorldOptions options) {
   const host::Seat seat = seat_of(*options.membership);
   auto transport = host::make_transport(options.transport, options.ranks, seat);
   auto impl = join(*transport, options, seat.rank);
-  impl->transport = std::move(transport);
+  impl->own_transport = std::move(transport);
   std::unique_ptr<World> world(new World(std::move(impl)));
   world->barrier();
   return world;
+}
+
+std::unique_ptr<World> World::group(const std::vector<int>& members) {
+  std::string text;
+  for (const int member : members) text += cat(text.empty() ? "" : " ", member);
+  agree("group", {{"members", text}});
+  std::vector<bool> named(size());
+  for (const int member : members) {
+    if (member < 0 || member >= size() || named[member]) {
+      throw Error(ErrorKind::refused,
+                  cat("group: of its ranks ", text, ", rank ", member,
+                      " is named twice or none of ", size(), "; name each member once"));
+    }
+    named[member] = true;
+  }
+  if (members.empty()) throw Error(ErrorKind::refused, "group: it has no ranks; name one or more");
+  auto transport = impl_->transport->make_group(*impl_->rank, members);
+  if (transport == nullptr) return nullptr;
+  WorldOptions options = impl_->options;
+  options.ranks = static_cast<int>(members.size());
+  options.workers = workers();
+  options.membership.reset();
+  const auto place = std::ranges::find(members, rank()) - members.begin();
+  auto impl = join(*transport, options, static_cast<int>(place), impl_->rank.get());
+  impl->own_transport = std::move(transport);
+  std::unique_ptr<World> made(new World(std::move(impl)));
+  made->barrier();
+  return made;
 }
 
 int World::rank() const { return impl_->rank->rank(); }

@@ -14,7 +14,8 @@ struct World::Impl {
   ~Impl();
 
   WorldOptions options;
-  std::unique_ptr<host::Transport> transport;  // if this world is alone to use it
+  host::Transport* transport = nullptr;
+  std::unique_ptr<host::Transport> own_transport;  // if this world is alone to use it
   std::unique_ptr<host::HostRank> rank;
   std::unique_ptr<host::WorkerPool> pool;
 };

@@ -87,6 +87,13 @@ class World {
   // all of them if one differs, naming the rank and both values.
   void agree(const std::string& subject,
              const std::vector<std::pair<std::string, std::string>>& fields);
+  // Collective: the ranks of `members` as a world of their own, numbered in this order, with flags,
+  // windows and failures of its own; null on all other ranks. A rank may be in several groups and
+  // use them and the whole world from several threads at the same time. A group that fails leaves
+  // the whole world as it is; the whole world breaks its groups, and must outlive them. Throws
+  // Error{refused} if members are named twice, are no ranks, or differ between ranks, and what
+  // from_env() throws.
+  std::unique_ptr<World> group(const std::vector<int>& members);
   // Hands a line to the progress function of spawn().
   void progress(const std::string& line);
 

@@ -2,12 +2,14 @@
 #include "cases/test_fault.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -26,6 +28,7 @@ const std::map<std::string, std::vector<std::string>>& known_faults() {
   static const std::map<std::string, std::vector<std::string>> known{
       {"absent", {}},       {"late", {"ms"}},     {"field", {"name", "value"}},
       {"stop", {"launch"}}, {"kill", {"launch"}}, {"corrupt", {"index"}},
+      {"memory", {"mib"}},
   };
   return known;
 }
@@ -81,7 +84,8 @@ void check_test_fault(std::string_view transport, int ranks, const Fields& field
   if (complete) {
     for (const std::string& name : found->second) complete &= fault.values.contains(name);
   }
-  const bool needs_process = fault.kind == "absent" || fault.kind == "stop" || fault.kind == "kill";
+  const bool needs_process = fault.kind == "absent" || fault.kind == "stop" ||
+                             fault.kind == "kill" || fault.kind == "memory";
   if (complete && needs_process && transport == "threads") {
     throw Error(ErrorKind::refused, cat(kVariable, ": ", fault.kind,
                                         " needs a process per rank; "
@@ -117,6 +121,18 @@ void fault_in_fields(int rank, Fields& fields) {
   for (auto& [name, value] : fields) {
     if (name == fault->values.at("name")) value = fault->values.at("value");
   }
+}
+
+void fault_before_windows(int rank) {
+  const auto fault = planted("memory", rank);
+  if (!fault) return;
+  std::ifstream file("/proc/self/statm");
+  rlim_t pages = 0;
+  file >> pages;
+  const rlim_t bytes = pages * static_cast<rlim_t>(getpagesize()) +
+                       (static_cast<rlim_t>(fault->number("mib")) << 20);
+  const rlimit limit{bytes, bytes};
+  setrlimit(RLIMIT_AS, &limit);
 }
 
 void fault_before_launch(int rank, int launch) {

@@ -3,6 +3,7 @@
 //   absent:rank=1               never joins the world
 //   late:rank=1,ms=500          joins late
 //   field:rank=2,name=n,value=70  tells the others another value at the creation of an operator
+//   memory:rank=1,mib=4         may have so much more memory when its windows are allocated
 //   stop:rank=1,launch=0        stops (SIGSTOP) before a launch
 //   kill:rank=1,launch=0        dies (SIGKILL) before a launch
 //   corrupt:rank=1,index=37     flips the lowest bit of an element of C before it is verified
@@ -29,6 +30,7 @@ void check_test_fault(std::string_view transport, int ranks, const Fields& field
 
 void fault_before_join(int rank);
 void fault_in_fields(int rank, Fields& fields);
+void fault_before_windows(int rank);
 void fault_before_launch(int rank, int launch);
 void fault_in_result(int rank, OutputType type, std::span<std::uint8_t> c);
 

@@ -52,6 +52,7 @@ void CoreState::take_flag(FlagId id, Site where) {
 
 void CoreState::meet(SyncPoint& point, Site where) {
   const std::uint64_t target = ++syncs;
+  point.reached[block].store(target, std::memory_order_relaxed);
   if (point.arrived.fetch_add(1) + 1 == site.launch().blocks) {
     point.arrived.store(0);
     point.generation.fetch_add(1);
@@ -69,10 +70,14 @@ void CoreState::meet(SyncPoint& point, Site where) {
 
 void CoreState::suspend_until(const Wait& new_wait) {
   wait = new_wait;
+  const bool needs_peer =
+      wait.kind == Wait::Kind::transfer || (wait.kind == Wait::Kind::epoch && wait.from_peer);
+  awaited_rank.store(needs_peer ? wait.id : -1, std::memory_order_relaxed);
   do {
     fiber.suspend();
     if (site.cancelled()) throw Error(ErrorKind::cancelled, "another core failed");
   } while (!wait.ready());
+  awaited_rank.store(-1, std::memory_order_relaxed);
   wait = {};
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +57,8 @@ struct CoreState {
   int block;
   Fiber fiber;
   Wait wait;
+  // The rank whose word or answer it waits for, or -1: what other workers may look at.
+  std::atomic<int> awaited_rank = -1;
   std::array<int, 16> flags{};  // counts that the paired core set
   std::array<int, 16> taken{};  // of these, taken in this launch
   std::uint64_t syncs = 0;      // sync_all calls so far

@@ -11,7 +11,7 @@
 #include "base/strings.h"
 #include "host/link/link.h"
 #include "host/process_state.h"
-#include "host/transport/own_windows.h"
+#include "host/transport/limits.h"
 #include "tandem/error.h"
 
 namespace tandem::host {
@@ -43,11 +43,12 @@ void break_world(ControlArea& control, int ranks, int rank, RankState state,
   for (int peer = 0; peer < ranks; ++peer) ring(control.ranks[peer]);
 }
 
-HostRank::HostRank(Transport& transport, int rank, const HostOptions& options)
+HostRank::HostRank(Transport& transport, int rank, const HostOptions& options, HostRank* whole)
     : transport_(transport),
       control_(transport.control()),
       rank_(rank),
       options_(options),
+      whole_(whole),
       link_(transport.join(rank, std::chrono::milliseconds(options.timeout_ms))),
       epochs_(options.epoch_start) {
   for (int i = 0; i < kRanksMax; ++i) {
@@ -78,17 +79,23 @@ void HostRank::meet_with(std::string_view purpose, const std::string* text) {
     const std::uint32_t seen = area().bell.load();
     // Read before the others' places: whoever has left this meeting may break the world, and those
     // who look later must still find that all had come.
-    const bool broken = control_.poison.load() != 0;
+    const bool broken = is_broken();
     bool all = true;
+    bool lost = false;
     for (int peer = 0; peer < ranks(); ++peer) {
-      all = all && control_.ranks[peer].meetings.load() >= meeting;
+      // In this order: its last meeting comes before its end.
+      const RankState state = control_.ranks[peer].state.load();
+      if (control_.ranks[peer].meetings.load() >= meeting) continue;
+      all = false;
+      lost = lost || (state != RankState::absent && state != RankState::running);
     }
     if (all) {
       if (link_ != nullptr) link_->note_completed(meeting);
       return;
     }
-    // Over links the failure of one may overtake the arrival of another.
-    const bool all_came = link_ != nullptr && link_->was_completed(meeting);
+    // Over links the failure of one may overtake the arrival of another, which is on its way:
+    // unless it was killed when it had told some of its peers.
+    const bool all_came = link_ != nullptr && link_->was_completed(meeting) && !lost;
     if (broken && !all_came) check_poison();
     if (link_ != nullptr && !all_came) check_ended(purpose, meeting);
     if (Clock::now() >= deadline) report_missing(purpose, meeting);
@@ -139,6 +146,7 @@ void HostRank::check_memory(std::int64_t bytes) {
   std::int64_t available = INT64_MAX;
   std::int64_t largest = -1;
   int largest_rank = 0;
+  int poorest_rank = 0;
   for (int rank = 0; rank < ranks(); ++rank) {
     std::int64_t need = 0;
     std::int64_t seen = 0;
@@ -148,13 +156,19 @@ void HostRank::check_memory(std::int64_t bytes) {
       largest_rank = rank;
     }
     needed = need > INT64_MAX - needed ? INT64_MAX : needed + need;
-    available = std::min(available, seen);
+    if (seen < available) {
+      available = seen;
+      poorest_rank = rank;
+    }
   }
+  // Each rank also maps all of them.
   if (needed <= available) return;
   throw Error(ErrorKind::environment,
               cat("windows: the ", ranks(), " ranks need ", needed, " bytes together, ", largest,
-                  " of them on rank ", largest_rank, "; ", available,
-                  " are available: free memory, use fewer ranks or a smaller shape"));
+                  " of them on rank ", largest_rank, "; ", available, " are available to rank ",
+                  poorest_rank,
+                  ": free memory, raise the limits (ulimit -v), use fewer ranks or a smaller "
+                  "shape"));
 }
 
 Windows HostRank::allocate_windows(std::int64_t bytes) {
@@ -190,7 +204,7 @@ Windows HostRank::allocate_windows(std::int64_t bytes) {
       windows.addresses.push_back(reachable ? transport_.map(owner, windows.ranges[owner])
                                             : nullptr);
     } catch (const Error& failure) {
-      map_error = failure.what();
+      map_error = cat("rank ", rank_, ": ", failure.what());
     }
   }
   for (const std::string& text : exchange("window mapping", map_error)) {
@@ -205,7 +219,7 @@ void HostRank::free_windows(const Windows& windows) {
     transport_.unmap(owner, windows.addresses[owner], windows.ranges[owner]);
   }
   // In a broken world a peer may be in the middle of a write; the transport frees the rest.
-  if (control_.poison.load() != 0) return;
+  if (is_broken()) return;
   if (!windows.ranges.empty()) transport_.release(rank_, windows.ranges[rank_]);
 }
 
@@ -220,8 +234,13 @@ void HostRank::poison(const std::string& report) {
   if (link_ != nullptr) link_->abort(report);
 }
 
+bool HostRank::is_broken() {
+  return control_.poison.load() != 0 || (whole_ != nullptr && whole_->is_broken());
+}
+
 void HostRank::check_poison() {
   const std::uint32_t poison = control_.poison.load();
+  if (poison == 0 && whole_ != nullptr) whole_->check_poison();
   if (poison == 0) return;
   const int culprit = static_cast<int>(poison) - 1;
   if (culprit == rank_) throw Error(ErrorKind::cancelled, "this rank failed before");
@@ -240,7 +259,10 @@ std::string HostRank::describe_peer(int peer) {
   const std::string name = link_ != nullptr
                                ? link_->name_of(peer)
                                : cat("rank ", peer, " (pid ", control_.ranks[peer].pid.load(), ")");
-  return name + ' ' + state_of(peer);
+  const std::string state = state_of(peer);
+  if (link_ == nullptr || peer == rank_ || state != kRunning) return name + ' ' + state;
+  // Its process may run behind a link that is down since less than the time that makes it quiet.
+  return cat(name, ' ', state, ", heard of ", link_->silence(peer).count(), " ms ago");
 }
 
 std::string HostRank::describe_others(const std::string& report) {

@@ -34,7 +34,9 @@ void break_world(ControlArea& control, int ranks, int rank, RankState state,
 // One rank's place in the world: meetings of all ranks outside kernels, window memory, failures.
 class HostRank {
  public:
-  HostRank(Transport& transport, int rank, const HostOptions& options);
+  // `whole` is this process's place in the world that a group was made of: the group is broken with
+  // it, and not the other way round.
+  HostRank(Transport& transport, int rank, const HostOptions& options, HostRank* whole = nullptr);
   ~HostRank();
   HostRank(const HostRank&) = delete;
   HostRank& operator=(const HostRank&) = delete;
@@ -59,6 +61,9 @@ class HostRank {
   Windows allocate_windows(std::int64_t bytes);
   void free_windows(const Windows& windows);
 
+  // One launch at a time: false if another thread is in one.
+  bool begin_launch() { return !launching_.exchange(true); }
+  void end_launch() { launching_.store(false); }
   // The first epoch of the next launch, which uses values 1 … epochs above it.
   std::uint64_t begin_epochs(std::uint64_t epochs);
 
@@ -66,6 +71,7 @@ class HostRank {
   void poison(const std::string& report);
   // Throws Error{cancelled or lost_rank} if another rank broke the world.
   void check_poison();
+  bool is_broken();
   // "rank 2 (pid 4711) is dead", "… is stopped", "… is running".
   std::string describe_peer(int peer);
   // One line for each peer that is not running and that the report does not name yet.
@@ -91,8 +97,10 @@ class HostRank {
   ControlArea& control_;
   int rank_;
   HostOptions options_;
+  HostRank* whole_;
   Link* link_;
   std::uint64_t epochs_;
+  std::atomic<bool> launching_ = false;
 };
 
 }  // namespace tandem::host

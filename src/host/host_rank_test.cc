@@ -146,6 +146,50 @@ TEST_P(HostRanks, AWindowThatOneRankCannotHaveIsTheSameErrorOnAll) {
   }
 }
 
+// Takes its time to map the window of the last rank.
+class SlowToMap final : public Transport {
+ public:
+  explicit SlowToMap(int ranks) : inner_(make_transport("threads", ranks)) {}
+  int mapped() const { return mapped_.load(); }
+
+  std::string_view name() const override { return inner_->name(); }
+  int ranks() const override { return inner_->ranks(); }
+  ControlArea& control() override { return inner_->control(); }
+  WindowRange reserve(int rank, std::int64_t bytes) override {
+    return inner_->reserve(rank, bytes);
+  }
+  std::byte* map(int owner, const WindowRange& range) override {
+    if (owner + 1 == ranks()) std::this_thread::sleep_for(milliseconds(40 * ++turn_));
+    std::byte* address = inner_->map(owner, range);
+    ++mapped_;
+    return address;
+  }
+  void unmap(int owner, std::byte* address, const WindowRange& range) override {
+    inner_->unmap(owner, address, range);
+  }
+  void release(int rank, const WindowRange& range) override { inner_->release(rank, range); }
+
+ private:
+  std::unique_ptr<Transport> inner_;
+  std::atomic<int> turn_ = 0;
+  std::atomic<int> mapped_ = 0;
+};
+
+TEST(Windows, AreMappedOnAllRanksBeforeAnyRankHasThem) {
+  constexpr int kRanks = 4;
+  SlowToMap transport(kRanks);
+  const auto outcomes =
+      run_as_threads(transport,
+                     [&transport](int index) -> std::string {
+                       HostRank rank(transport, index, {.timeout_ms = 10000});
+                       rank.allocate_windows(4096);
+                       const int mapped = transport.mapped();
+                       return mapped == kRanks * kRanks ? "" : cat("only ", mapped, " were mapped");
+                     },
+                     {});
+  EXPECT_EQ(failures_of(outcomes), "");
+}
+
 TEST_P(HostRanks, AFailureReachesAllWhoWait) {
   const auto start = Clock::now();
   const auto outcomes = run(4, {.timeout_ms = 20000}, [](HostRank& rank, Findings&) {
@@ -177,7 +221,9 @@ TEST_P(HostRanks, PeersAreDescribedByWhatTheyDo) {
     const int peer = 1 - rank.rank();
     const std::string text = rank.describe_peer(peer);
     findings.expect(text.starts_with(cat("rank ", peer, " (pid ")), text);
-    findings.expect(text.ends_with("is running"), text);
+    const bool is_linked = rank.link() != nullptr;
+    findings.expect(text.find(") is running") != std::string::npos, text);
+    findings.expect((text.find(", heard of ") != std::string::npos) == is_linked, text);
     rank.meet("the end");
   });
   EXPECT_EQ(failures_of(outcomes), "");

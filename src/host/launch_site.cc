@@ -38,8 +38,9 @@ std::string describe_wait(const CoreState& core, int rank, HostRank& world) {
       peer = "; " + world.describe_peer(wait.id);
       break;
     case Wait::Kind::sync:
-      what = cat("sync_all number ", wait.want, " of its kind, ", wait.sync->arrived.load(), " of ",
-                 core.site.launch().blocks, " cores are there");
+      what = cat("sync_all number ", wait.want, " of its kind, ",
+                 wait.sync->describe(core.kind, wait.want));
+      peer = core.site.describe_missing(core.kind, *wait.sync, wait.want);
       break;
   }
   const auto waited =
@@ -49,10 +50,66 @@ std::string describe_wait(const CoreState& core, int rank, HostRank& world) {
              what, " (", wait.site.file, ":", wait.site.line, ")", peer);
 }
 
+// The words of a world belong to one launch.
+class TheOnlyLaunch {
+ public:
+  explicit TheOnlyLaunch(HostRank& rank) : rank_(rank) {
+    if (rank_.begin_launch()) return;
+    throw Error(ErrorKind::refused, cat("operator: on rank ", rank_.rank(),
+                                        " another thread is in a launch of the same "
+                                        "world; give each thread a group of its own"));
+  }
+  ~TheOnlyLaunch() { rank_.end_launch(); }
+  TheOnlyLaunch(const TheOnlyLaunch&) = delete;
+  TheOnlyLaunch& operator=(const TheOnlyLaunch&) = delete;
+
+ private:
+  HostRank& rank_;
+};
+
 }  // namespace
 
+std::string LaunchSite::describe_missing(std::string_view kind, const SyncPoint& point,
+                                         std::uint64_t meeting) {
+  std::string text;
+  for (int block = 0; block < launch_.blocks; ++block) {
+    if (point.reached[block].load(std::memory_order_relaxed) >= meeting) continue;
+    const CoreState& core =
+        &point == &vector_sync_ ? vectors_[block]->state() : cubes_[block]->state();
+    const int rank = core.awaited_rank.load(std::memory_order_relaxed);
+    if (rank >= 0) text += cat("; ", kind, ' ', block, " waits for ", rank_.describe_peer(rank));
+  }
+  return text;
+}
+
+void SyncPoint::reset() {
+  arrived = 0;
+  generation = 0;
+  for (auto& meeting : reached) meeting = 0;
+}
+
+std::string SyncPoint::describe(std::string_view kind, std::uint64_t meeting) const {
+  std::string missing;
+  std::size_t there = 0;
+  for (std::size_t block = 0; block < reached.size(); ++block) {
+    if (reached[block].load(std::memory_order_relaxed) >= meeting) {
+      ++there;
+    } else {
+      missing += cat(missing.empty() ? "" : ", ", kind, ' ', block);
+    }
+  }
+  const bool one = there + 1 == reached.size();
+  return cat(there, " of ", reached.size(), " cores are there, ", missing,
+             one ? " is missing" : " are missing");
+}
+
 LaunchSite::LaunchSite(HostRank& rank, WorkerPool& pool, Launch launch, Windows windows)
-    : rank_(rank), pool_(pool), launch_(std::move(launch)), windows_(std::move(windows)) {
+    : rank_(rank),
+      pool_(pool),
+      launch_(std::move(launch)),
+      windows_(std::move(windows)),
+      cube_sync_(launch_.blocks),
+      vector_sync_(launch_.blocks) {
   by_worker_.resize(pool_.workers());
   for (int worker = 0; worker < pool_.workers(); ++worker) {
     caches_.push_back(std::make_unique<RowCache>());
@@ -71,6 +128,7 @@ LaunchSite::~LaunchSite() = default;
 
 void LaunchSite::run_core(CoreState& state, const std::function<void()>& body) {
   state.wait = {};
+  state.awaited_rank = -1;
   state.syncs = 0;
   state.taken = {};
   state.fiber.start([this, &state, body] {
@@ -98,14 +156,12 @@ void LaunchSite::start_fibers() {
 }
 
 void LaunchSite::run(const Bindings& bindings) {
+  const TheOnlyLaunch only(rank_);
   bindings_ = bindings;
   epoch_base_ = rank_.begin_epochs(launch_.epochs);
   cancelled_ = false;
   failure_ = nullptr;
-  for (SyncPoint* point : {&cube_sync_, &vector_sync_}) {
-    point->arrived = 0;
-    point->generation = 0;
-  }
+  for (SyncPoint* point : {&cube_sync_, &vector_sync_}) point->reset();
   for (auto& cache : caches_) cache->owner = nullptr;
   const gemm::FloatState state;  // fibres inherit it
   start_fibers();

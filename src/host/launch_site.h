@@ -8,6 +8,8 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "host/host_core.h"
@@ -26,8 +28,14 @@ struct Bindings {
 
 // A point where all cores of one kind of the rank meet.
 struct SyncPoint {
+  explicit SyncPoint(int blocks) : reached(blocks) {}
+  void reset();
+  // "2 of 3 cores are there, vector 1 is missing", at the meeting with this number.
+  std::string describe(std::string_view kind, std::uint64_t meeting) const;
+
   std::atomic<int> arrived = 0;
   std::atomic<std::uint64_t> generation = 0;
+  std::vector<std::atomic<std::uint64_t>> reached;  // [block]: its last meeting, for reports
 };
 
 // Packed rows of A of a worker, and whose they are: tiles of one row block follow each other, so
@@ -65,6 +73,9 @@ class LaunchSite {
   // One line per core of a worker that waits; the first is `culprit`, if given. Called by the
   // worker itself.
   std::string describe_waits(int worker, const CoreState* culprit);
+  // Of the cores that are not at a meeting: the ranks that they wait for, if any.
+  std::string describe_missing(std::string_view kind, const SyncPoint& point,
+                               std::uint64_t meeting);
   std::span<CoreState* const> cores_of(int worker) const { return by_worker_[worker]; }
 
  private:

@@ -233,7 +233,7 @@ RankOutcome outcome_of_wait(const std::string& transport, int workers, int block
 
 // The report of a time-out, with the milliseconds, lines and pids replaced by #.
 std::string without_numbers_of_the_day(std::string text) {
-  for (const std::string_view before : {"waited ", ".cc:", "(pid "}) {
+  for (const std::string_view before : {"waited ", ".cc:", "(pid ", "heard of "}) {
     for (std::size_t at = text.find(before); at != std::string::npos; at = text.find(before, at)) {
       at += before.size();
       std::size_t end = at;
@@ -261,9 +261,11 @@ TEST_P(Launches, AnEpochThatNeverComesIsReportedWithBothValuesAndThePeer) {
   const RankOutcome outcome = outcome_of_wait(GetParam(), 1, 1, idle_cube, [](VectorCore& core) {
     core.wait_epoch({EpochSlot::Kind::arrived, 1}, 7);
   });
+  const bool is_linked = GetParam() == "tcp" || GetParam() == "ucx";
   EXPECT_EQ(without_numbers_of_the_day(outcome.message),
-            "3 rank 0 vector 0: waited # ms for the barrier word of rank 1, expected 7, is 0 "
-            "(src/host/launch_site_test.cc:#); rank 1 (pid #) is running");
+            cat("3 rank 0 vector 0: waited # ms for the barrier word of rank 1, expected 7, is 0 "
+                "(src/host/launch_site_test.cc:#); rank 1 (pid #) is running",
+                is_linked ? ", heard of # ms ago" : ""));
 }
 
 TEST_P(Launches, AMeetingWithoutOneCoreIsReportedByAllWhoWait) {
@@ -274,10 +276,41 @@ TEST_P(Launches, AMeetingWithoutOneCoreIsReportedByAllWhoWait) {
   for (int block : {0, 2}) {
     EXPECT_NE(
         text.find(cat("rank 0 vector ", block,
-                      ": waited # ms for sync_all number 1 of its kind, 2 of 3 cores are there")),
+                      ": waited # ms for sync_all number 1 of its kind, 2 of 3 cores are there, "
+                      "vector 1 is missing")),
         std::string::npos)
         << text;
   }
+}
+
+TEST_P(Launches, EveryCoreThatIsMissingAtALaterMeetingIsNamed) {
+  const RankOutcome outcome = outcome_of_wait(GetParam(), 2, 4, idle_cube, [](VectorCore& core) {
+    core.sync_all();
+    if (core.block() == 0 || core.block() == 2) core.sync_all();
+  });
+  const std::string text = without_numbers_of_the_day(outcome.message);
+  EXPECT_NE(text.find("sync_all number 2 of its kind, 2 of 4 cores are there, vector 1, vector 3 "
+                      "are missing"),
+            std::string::npos)
+      << text;
+}
+
+// The one who waits at the meeting sees no rank; the one who is missing there does.
+TEST_P(Launches, AMeetingWhoseMissingCoreWaitsForARankNamesThatRank) {
+  const RankOutcome outcome = outcome_of_wait(GetParam(), 2, 2, idle_cube, [](VectorCore& core) {
+    if (core.block() == 0) {
+      std::this_thread::sleep_for(milliseconds(150));  // so that the other core's time is up first
+      core.wait_epoch({EpochSlot::Kind::arrived, 1}, 7);
+    }
+    core.sync_all();
+  });
+  const std::string text = without_numbers_of_the_day(outcome.message);
+  EXPECT_NE(
+      text.find("rank 0 vector 1: waited # ms for sync_all number 1 of its kind, 1 of 2 cores "
+                "are there, vector 0 is missing"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("; vector 0 waits for rank 1 (pid #) is running"), std::string::npos) << text;
 }
 
 TEST_P(Launches, WaitsOfTheReportingWorkerAreDescribed) {

@@ -21,7 +21,7 @@ enum NoteKind : std::uint32_t { progress_note, outcome_note };
 
 // How long a rank that has failed waits to hear how the others ended: they find out at once, or
 // when nothing was heard for long, which is in their own reports.
-constexpr milliseconds kFailedPatience{1000};
+constexpr milliseconds kFailedPatience{700};
 
 std::string to_text(const RankOutcome& outcome) {
   return cat(outcome.exit_code, ' ', outcome.secondary ? 1 : 0, '\n',

@@ -3,8 +3,10 @@
 
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "base/strings.h"
+#include "host/transport/limits.h"
 #include "tandem/error.h"
 
 namespace tandem::host {
@@ -26,7 +28,12 @@ RankOutcome run_main(const RankMain& main, int rank) {
         error.kind() == ErrorKind::cancelled || error.kind() == ErrorKind::lost_rank;
   } catch (const std::bad_alloc&) {
     outcome.exit_code = exit_code(ErrorKind::environment);
-    outcome.message = cat("rank ", rank, ": out of memory; use a smaller shape");
+    outcome.message = cat("rank ", rank, ": out of memory with ", available_bytes(),
+                          " bytes available; use a smaller shape or raise the limits (ulimit -v)");
+  } catch (const std::system_error& error) {
+    outcome.exit_code = exit_code(ErrorKind::environment);
+    outcome.message = cat("rank ", rank, ": no thread or descriptor: ", error.what(),
+                          "; raise the limits (ulimit -u, -v, -n) or use fewer workers");
   } catch (const std::exception& error) {
     outcome.exit_code = 134;
     outcome.message = cat("rank ", rank, ": ", error.what());

@@ -19,6 +19,7 @@
 #include "host/host_rank.h"
 #include "host/process_state.h"
 #include "host/rank_main.h"
+#include "host/transport/limits.h"
 #include "tandem/error.h"
 
 namespace tandem::host {
@@ -32,6 +33,9 @@ struct FrameHeader {
   std::uint32_t secondary;
   std::uint32_t bytes;
 };
+
+// How long ranks have to unwind after a failure: they learn of it at once, unless they are stopped.
+constexpr std::chrono::milliseconds kGrace{1200};
 
 volatile sig_atomic_t signal_seen = 0;
 
@@ -124,6 +128,9 @@ class Launcher {
  private:
   void start(const RankMain& main) {
     const pid_t parent = getpid();
+    // A pipe from each rank, and the other end of one.
+    check_descriptors(cat("the launcher of ", transport_.ranks(), " ranks"),
+                      transport_.ranks() + 1);
     children_.resize(transport_.ranks());
     for (int rank = 0; rank < transport_.ranks(); ++rank) {
       int ends[2];
@@ -259,7 +266,7 @@ class Launcher {
   void mark_failed() {
     if (failed_) return;
     failed_ = true;
-    kill_at_ = Clock::now() + std::chrono::seconds(2);
+    kill_at_ = Clock::now() + kGrace;
   }
 
   void kill_all() {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <map>
 #include <sstream>
 
 #include "base/strings.h"
+#include "host/transport/transport.h"
 #include "ops/registry.h"
 #include "reference_api.h"
 #include "report/device_json.h"
@@ -128,8 +131,7 @@ std::string launch_and_compare(Operator& op, const Origin& origin, const Data& d
   op.run(data.inputs().a(origin.rank), output.c(), data.inputs().bias(origin.rank));
   if (!output.canaries_are_whole()) {
     return cat(to_string(origin.one.problem.op), " on rank ", origin.rank, ", launch ",
-               origin.launch,
-               ": bytes beside C were written; ", reproduce(origin.one));
+               origin.launch, ": bytes beside C were written; ", reproduce(origin.one));
   }
   std::string failure = compare(origin, output.view(), data.reference().c);
   if (failure.empty() && data.is_finite()) {
@@ -174,9 +176,17 @@ Summary run_cases(std::span<const Case> cases, const Options& options) {
   return summary;
 }
 
+bool is_built(std::string_view transport) {
+  return std::ranges::any_of(host::all_transports(),
+                             [transport](const host::TransportEntry& entry) {
+                               return entry.name == transport && entry.built == host::Built::yes;
+                             });
+}
+
 std::string run_world(const WorldOptions& options, const std::function<std::string(World&)>& main) {
   std::string failures;
-  const auto outcomes = World::spawn(options, main);
+  const auto print = [](int, const std::string& line) { std::printf("%s\n", line.c_str()); };
+  const auto outcomes = World::spawn(options, main, print);
   for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
     const RankOutcome& outcome = outcomes[rank];
     if (outcome.exit_code == 0 && outcome.result.empty()) continue;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compare.h"
@@ -67,6 +68,9 @@ struct Summary {
 
 // Runs the cases in as few worlds as their keys allow.
 Summary run_cases(std::span<const Case> cases, const Options& options = {});
+
+// Whether this build has the transport.
+bool is_built(std::string_view transport);
 
 // Runs `main` on every rank and returns what failed: the texts that ranks returned, and how ranks
 // ended that failed. Empty if every rank returned "".

@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the fault tests share: starting ranks, watching processes, checking how a run ended."""
+"""What the fault tests share: starting ranks, watching processes, checking how a run ended.
+
+TANDEM_FAULT_TIMES says how often each fault is made at a random moment: 3, or 50 for a long run of
+half an hour. TANDEM_SEED repeats the moments of a run.
+"""
 
 import os
+import random
+import signal
 import socket
 import subprocess
 import time
 import unittest
 
+# A shell that starts something in the background has it ignore this; ranks would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 TANDEM = ""
 TIMEOUT_MS = 1000
 # Long enough to be hit by a signal in the middle of its launches.
@@ -14,6 +22,14 @@ LONG_RUN = ["run", "all-gather-matmul", "-R", "4", "-m", "64", "-n", "256", "-k"
             "--repeat", "20000", "--timeout-ms", str(TIMEOUT_MS)]
 SHORT_RUN = ["run", "all-gather-matmul", "-R", "4", "-m", "37", "-n", "70", "-k", "96",
              "--timeout-ms", str(TIMEOUT_MS)]
+# Time enough for a rank that comes three seconds late.
+PATIENT_RUN = [*SHORT_RUN[:-1], "10000"]
+# Each window takes 2 MiB or more.
+WIDE_SHAPE = ["-m", "2048", "-n", "2048", "-k", "2048", "--tiles", "1"]
+IN_TIME_S = TIMEOUT_MS / 1000 + 2
+TIMES = int(os.environ.get("TANDEM_FAULT_TIMES", "3"))
+SEED = int(os.environ.get("TANDEM_SEED", time.time_ns()))
+RANDOM = random.Random(SEED)
 OPERATORS = ("all-to-all-matmul", "all-gather-matmul", "matmul-all-gather", "matmul-reduce-scatter")
 
 
@@ -40,6 +56,11 @@ def children(pid):
         return [int(word) for word in file.read().split()]
 
 
+def a_moment():
+    """Anywhere from the first steps of a run to the middle of its launches."""
+    time.sleep(0.02 + 0.5 * RANDOM.random())
+
+
 def start(arguments, fault=None, **options):
     environment = dict(os.environ)
     environment.pop("TANDEM_TEST_FAULT", None)
@@ -61,8 +82,8 @@ def start_member(arguments, rank, size, port, **options):
                   "--root", f"127.0.0.1:{port}"], **options)
 
 
-def start_members(arguments, size, port):
-    return [start_member(arguments, rank, size, port) for rank in range(size)]
+def start_members(arguments, size, port, **options):
+    return [start_member(arguments, rank, size, port, **options) for rank in range(size)]
 
 
 def wait_for_ranks(process, count):
@@ -77,10 +98,18 @@ def wait_for_ranks(process, count):
 
 class FaultCase(unittest.TestCase):
     def setUp(self):
+        self.seconds = []
         self.shm = set(os.listdir("/dev/shm"))
         self.before = set(processes())
 
     def tearDown(self):
+        if self.seconds:
+            print(f"{self.id()}: {len(self.seconds)} times, seconds until the last rank ended: "
+                  f"median {sorted(self.seconds)[len(self.seconds) // 2]:.2f}, "
+                  f"longest {max(self.seconds):.2f}; TANDEM_SEED={SEED}")
+        self.expect_nothing_left()
+
+    def expect_nothing_left(self):
         self.assertEqual(set(os.listdir("/dev/shm")) - self.shm, set(), "left in /dev/shm")
         deadline = time.monotonic() + 3
         while set(processes()) - self.before and time.monotonic() < deadline:
@@ -88,10 +117,25 @@ class FaultCase(unittest.TestCase):
         self.assertEqual(set(processes()) - self.before, set(), "processes were left behind")
 
     def finish(self, process, code, limit_s=20):
+        """What it printed. It ends in time, and only a run that ends well says so."""
+        return self.finish_all([process], code, limit_s)[0]
+
+    def finish_all(self, started, code, limit_s=20):
         begin = time.monotonic()
-        out, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, code, out + err)
-        self.assertLess(time.monotonic() - begin, limit_s, out + err)
-        if code != 0:
-            self.assertNotIn("PASS", out)
-        return out + err
+        said = []
+        for process in started:
+            out, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, code, out + err)
+            self.assertLess(time.monotonic() - begin, limit_s, out + err)
+            if code != 0:
+                self.assertNotIn("PASS", out)
+            said.append(out + err)
+        self.seconds.append(time.monotonic() - begin)
+        return said
+
+    def kill_all(self, pids):
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass

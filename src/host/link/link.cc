@@ -144,11 +144,12 @@ void Link::listen(NoteSink sink) {
   early_notes_.clear();
 }
 
-void Link::leave() {
+void Link::leave(std::chrono::milliseconds patience) {
   if (!thread_.joinable()) return;
   for (auto& peer : peers_) {
     if (peer->rank != options_.rank) peer->outbox.post({.type = FrameType::goodbye});
   }
+  patience_ = patience;
   leaving_.store(true);
   streams_->kick();
   thread_.join();

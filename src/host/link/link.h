@@ -86,8 +86,8 @@ class Link {
   // Notes go to this function, on the communication thread. Those that came before wait for it.
   void listen(NoteSink sink);
   // Tells all peers that this rank ends, sends what is left and stops. What cannot be sent within
-  // a second is dropped.
-  void leave();
+  // the time is dropped.
+  void leave(std::chrono::milliseconds patience = std::chrono::milliseconds(1000));
 
   int rank() const { return options_.rank; }
   int ranks() const { return static_cast<int>(peers_.size()); }
@@ -157,6 +157,7 @@ class Link {
   std::atomic<std::uint64_t> completed_ = 0;
   std::atomic<std::uint64_t> peers_completed_ = 0;
   std::atomic<bool> asleep_ = false;
+  std::chrono::milliseconds patience_{0};  // written before leaving_
   std::atomic<bool> leaving_ = false;
   bool rings_ = false;  // something came that a waiter may look for
   struct Note {

@@ -6,11 +6,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
 
 #include "base/strings.h"
+#include "host/host_rank.h"
 #include "host/transport/own_windows.h"
 #include "host/transport/tcp_streams.h"
+#include "tandem/error.h"
 
 namespace tandem::host {
 namespace {
@@ -115,6 +118,59 @@ TEST_F(LinkToATest, AnAbortIsHeardWithItsReason) {
   const RankArea& area = control_->ranks[1];
   EXPECT_EQ(area.state.load(), RankState::failed);
   EXPECT_EQ(std::string(area.report, area.report_bytes.load()), "rank 1: no memory");
+}
+
+// Two peers, which are this test.
+class TwoPeers final : public Transport {
+ public:
+  TwoPeers() {
+    std::vector<Socket> sockets(3);
+    for (const int peer : {1, 2}) {
+      int ends[2];
+      EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+      sockets[peer] = Socket(ends[0]);
+      peers_[peer] = Socket(ends[1]);
+    }
+    const Member member{.pid = getpid(), .host = "here", .identity = "same", .contact = ""};
+    link_ = std::make_unique<Link>(*control_, windows_, make_tcp_streams(std::move(sockets)),
+                                   LinkOptions{.rank = 0, .members = {member, member, member}});
+  }
+  Socket& peer(int rank) { return peers_[rank]; }
+
+  std::string_view name() const override { return "test"; }
+  int ranks() const override { return 3; }
+  ControlArea& control() override { return *control_; }
+  Link* join(int, milliseconds) override { return link_.get(); }
+  WindowRange reserve(int, std::int64_t) override { return {}; }
+  std::byte* map(int, const WindowRange&) override { return nullptr; }
+  void unmap(int, std::byte*, const WindowRange&) override {}
+  void release(int, const WindowRange&) override {}
+
+ private:
+  std::unique_ptr<ControlArea> control_ = std::make_unique<ControlArea>();
+  OwnWindows windows_;
+  std::array<Socket, 3> peers_;
+  std::unique_ptr<Link> link_;
+};
+
+// Rank 2 was killed when it had told rank 1 that it is there, and not yet rank 0.
+TEST(MeetingOverALink, IsNotWaitedForWhereTheOneWhoIsMissingIsLost) {
+  TwoPeers peers;
+  HostRank rank(peers, 0, {.timeout_ms = 10000});
+  const FrameHeader all_came{.type = FrameType::meeting, .id = 1, .value = 1};
+  EXPECT_TRUE(
+      write_all(peers.peer(1), &all_came, sizeof all_came, Clock::now() + std::chrono::seconds(1)));
+  peers.peer(2).close();
+  const auto start = Clock::now();
+  try {
+    rank.meet("a meeting");
+    ADD_FAILURE() << "a meeting without rank 2";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::lost_rank);
+    EXPECT_TRUE(std::string(error.what()).starts_with("rank 2 ")) << error.what();
+  }
+  EXPECT_LT(Clock::now() - start, milliseconds(3000));
+  peers.peer(1).close();
 }
 
 TEST_F(LinkToATest, LeavingAPeerThatDoesNotAnswerTakesASecond) {

@@ -18,7 +18,6 @@ using std::chrono::milliseconds;
 // second among them all.
 constexpr milliseconds kHeartbeat{500};
 constexpr milliseconds kNap{100};
-constexpr milliseconds kFarewell{1000};
 // A stream gets so many bytes at a time before the others have their turn.
 constexpr std::int64_t kTurnBytes = 4 << 20;
 
@@ -36,7 +35,7 @@ void Link::serve() {
   while (true) {
     const bool more = send_all();
     const bool leaving = leaving_.load();
-    if (leaving && end == Clock::time_point::max()) end = Clock::now() + kFarewell;
+    if (leaving && end == Clock::time_point::max()) end = Clock::now() + patience_;
     if (leaving) {
       // Only an answer says that the peer has taken all: what a kernel still holds may be lost.
       const bool done = std::ranges::all_of(

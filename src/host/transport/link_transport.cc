@@ -7,6 +7,8 @@
 #include <new>
 
 #include "base/strings.h"
+#include "host/host_rank.h"
+#include "host/transport/limits.h"
 #include "tandem/error.h"
 
 namespace tandem::host {
@@ -18,6 +20,10 @@ using std::chrono::milliseconds;
 // thread has been seen to wait 33 ms for a processor, and for a machine that swaps.
 constexpr milliseconds kSilenceMin{2000};
 constexpr milliseconds kSilenceMax{10000};
+
+// For the answers of peers to a rank that ends because of a failure: whoever is sound answers at
+// once. A process may have to leave several worlds before its launcher loses patience.
+constexpr milliseconds kFailedPatience{400};
 
 SocketAddress root_of(const Seat& seat) {
   const auto address = parse_socket_address(seat.root);
@@ -51,6 +57,7 @@ LinkTransport::~LinkTransport() {
 
 Link* LinkTransport::join(int rank, milliseconds timeout) {
   if (link_ != nullptr) return link_.get();
+  check_descriptors(cat("rank ", rank, " of ", ranks_), descriptors());
   const JoinOptions options{.rank = rank,
                             .ranks = ranks_,
                             .job = seat_.job,
@@ -59,7 +66,10 @@ Link* LinkTransport::join(int rank, milliseconds timeout) {
                             .silence_limit = std::clamp(timeout, kSilenceMin, kSilenceMax)};
   RendezvousSpec spec{
       .rank = rank, .ranks = ranks_, .job = seat_.job, .root = options.root, .timeout = timeout};
-  spec.contact = [&](const Socket& local) { return make_contact(options, local); };
+  spec.contact = [&](const Socket& local) {
+    own_host_ = rank == 0 ? options.root.host : local_address(local).host;
+    return make_contact(options, local);
+  };
   Socket listener = std::move(root_listener_);
   if (rank != 0) listener.close();
   Rendezvous met = meet_members(spec, std::move(listener));
@@ -71,8 +81,31 @@ Link* LinkTransport::join(int rank, milliseconds timeout) {
 
 void LinkTransport::leave(int, const std::string& failure) {
   if (link_ == nullptr) return;
-  if (!failure.empty()) link_->abort(failure);
-  link_->leave();
+  if (failure.empty()) return link_->leave();
+  link_->abort(failure);
+  link_->leave(kFailedPatience);
+}
+
+std::unique_ptr<Transport> LinkTransport::make_group(HostRank& rank,
+                                                     const std::vector<int>& members) {
+  const auto place = std::ranges::find(members, rank.rank());
+  Seat seat{.rank = static_cast<int>(place - members.begin()), .root = "", .job = seat_.job};
+  Socket listener;
+  std::string told;
+  if (seat.rank == 0) {
+    try {
+      listener = listen_on({rank.rank() == 0 ? "" : own_host_, "0"});
+      told = to_string(SocketAddress{own_host_, local_address(listener).port});
+    } catch (const Error& error) {
+      told = cat("!rank ", rank.rank(), ": ", error.what());
+    }
+  }
+  seat.root = rank.exchange("the making of a group", told)[members[0]];
+  if (seat.root.starts_with('!')) throw Error(ErrorKind::environment, seat.root.substr(1));
+  if (place == members.end()) return nullptr;
+  auto group = make_transport(name(), static_cast<int>(members.size()), seat);
+  static_cast<LinkTransport&>(*group).root_listener_ = std::move(listener);
+  return group;
 }
 
 std::byte* LinkTransport::map(int, const WindowRange& range) { return windows_.address_of(range); }

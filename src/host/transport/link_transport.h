@@ -23,13 +23,19 @@ class LinkTransport : public Transport {
   Link* join(int rank, std::chrono::milliseconds timeout) override;
   void leave(int rank, const std::string& failure) override;
   WindowRange reserve(int rank, std::int64_t bytes) override {
-    return windows_.reserve(rank, bytes);
+    return windows_.reserve(rank, bytes, spare_bytes());
   }
   std::byte* map(int owner, const WindowRange& range) override;
   void unmap(int, std::byte*, const WindowRange&) override {}
   void release(int, const WindowRange& range) override { windows_.release(range); }
+  // The members meet at a port of the first one, and have connections of their own.
+  std::unique_ptr<Transport> make_group(HostRank& rank, const std::vector<int>& members) override;
 
  protected:
+  // A connection to each peer, a listener, what the streams wait with, a few for a moment.
+  virtual std::int64_t descriptors() const { return ranks_ + 8; }
+  // Memory that the streams will want for themselves.
+  virtual std::int64_t spare_bytes() const { return 0; }
   struct JoinOptions {
     int rank = 0;
     int ranks = 1;
@@ -45,7 +51,8 @@ class LinkTransport : public Transport {
  private:
   int ranks_;
   Seat seat_;
-  Socket root_listener_;  // made before ranks are forked, so that none can come too early
+  Socket root_listener_;  // made before the others know of it, so that none can come too early
+  std::string own_host_;  // by which the others reach this one
   ControlArea* control_ = nullptr;
   OwnWindows windows_;
   std::unique_ptr<Link> link_;

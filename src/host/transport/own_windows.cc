@@ -5,13 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <optional>
 
 #include "base/checked.h"
 #include "base/strings.h"
+#include "host/transport/limits.h"
 #include "tandem/error.h"
 
 namespace tandem::host {
@@ -19,46 +17,16 @@ namespace {
 
 constexpr std::int64_t kPage = 4096;
 
-std::optional<std::int64_t> number_in(const char* path) {
-  FILE* file = std::fopen(path, "re");
-  if (file == nullptr) return std::nullopt;
-  long long value = 0;
-  const bool found = std::fscanf(file, "%lld", &value) == 1;  // "max" is no number
-  std::fclose(file);
-  return found ? std::optional<std::int64_t>(value) : std::nullopt;
-}
-
-// What the control group of a container leaves.
-std::int64_t free_in_group() {
-  const auto limit = number_in("/sys/fs/cgroup/memory.max");
-  const auto used = number_in("/sys/fs/cgroup/memory.current");
-  return limit && used ? std::max<std::int64_t>(0, *limit - *used) : INT64_MAX;
-}
-
 }  // namespace
-
-std::int64_t available_bytes() {
-  std::int64_t bytes = free_in_group();
-  if (FILE* file = std::fopen("/proc/meminfo", "re")) {
-    char line[256];
-    while (std::fgets(line, sizeof line, file) != nullptr) {
-      if (std::strncmp(line, "MemAvailable:", 13) == 0) {
-        bytes = std::min<std::int64_t>(bytes, std::strtoll(line + 13, nullptr, 10) * 1024);
-      }
-    }
-    std::fclose(file);
-  }
-  return bytes;
-}
 
 OwnWindows::~OwnWindows() {
   for (auto& [offset, mapping] : mappings_) munmap(mapping.address, mapping.bytes);
 }
 
-WindowRange OwnWindows::reserve(int rank, std::int64_t bytes) {
+WindowRange OwnWindows::reserve(int rank, std::int64_t bytes, std::int64_t spare_bytes) {
   if (bytes == 0) return {};
   const std::int64_t rounded = round_up(bytes, kPage);
-  const std::int64_t free_bytes = available_bytes();
+  const std::int64_t free_bytes = std::max<std::int64_t>(0, available_bytes() - spare_bytes);
   void* address = MAP_FAILED;
   int error = ENOMEM;
   if (rounded <= free_bytes) {

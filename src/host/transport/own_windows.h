@@ -9,15 +9,12 @@
 
 namespace tandem::host {
 
-// What the kernel can give without swapping, or a number that no window reaches.
-std::int64_t available_bytes();
-
 // The window memory of one rank in its own process, which peers reach by links alone.
 class OwnWindows final : public WindowMemory {
  public:
   ~OwnWindows() override;
-  // As those of Transport.
-  WindowRange reserve(int rank, std::int64_t bytes);
+  // As those of Transport; so many bytes must be left besides.
+  WindowRange reserve(int rank, std::int64_t bytes, std::int64_t spare_bytes = 0);
   std::byte* address_of(const WindowRange& range);
   void release(const WindowRange& range);
   std::byte* find(const RemoteRows& rows) override;

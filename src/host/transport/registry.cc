@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/strings.h"
+#include "host/transport/shared_group.h"
 #include "host/transport/shm.h"
 #include "host/transport/tcp.h"
 #include "host/transport/threads.h"
@@ -27,6 +28,10 @@ std::span<const TransportEntry> all_transports() { return kTransports; }
 
 Link* Transport::join(int, std::chrono::milliseconds) { return nullptr; }
 void Transport::leave(int, const std::string&) {}
+
+std::unique_ptr<Transport> Transport::make_group(HostRank& rank, const std::vector<int>& members) {
+  return make_shared_group(*this, rank, members);
+}
 
 std::unique_ptr<Transport> make_transport(std::string_view name, int ranks,
                                           const std::optional<Seat>& seat) {

@@ -10,12 +10,13 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <vector>
 
 #include "base/checked.h"
 #include "base/strings.h"
-#include "host/transport/own_windows.h"
+#include "host/transport/limits.h"
 #include "tandem/error.h"
 
 namespace tandem::host {
@@ -32,6 +33,7 @@ constexpr std::int64_t kPage = 4096;
 class ShmTransport : public Transport {
  public:
   explicit ShmTransport(int ranks) : ranks_(ranks), ends_(ranks, 0) {
+    check_descriptors(cat("shared memory of ", ranks, " ranks"), ranks);
     void* address = mmap(nullptr, sizeof(ControlArea), PROT_READ | PROT_WRITE,
                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (address == MAP_FAILED) throw_environment("control area", errno);
@@ -58,6 +60,7 @@ class ShmTransport : public Transport {
 
   WindowRange reserve(int rank, std::int64_t bytes) override {
     if (bytes == 0) return {};
+    const std::lock_guard guard(mutex_);  // a rank may be in several groups
     const WindowRange range{ends_[rank], round_up(bytes, kPage)};
     // Touching memory that the file has no room for would be a fault in the middle of a launch;
     // allocation makes it an error here. The kernel may also overcommit, so look at what is free.
@@ -102,6 +105,7 @@ class ShmTransport : public Transport {
   int ranks_;
   ControlArea* control_ = nullptr;
   std::vector<int> files_;
+  std::mutex mutex_;
   std::vector<std::int64_t> ends_;  // of this process's own rank only
 };
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "host/control_area.h"
 
@@ -22,6 +23,7 @@ struct WindowRange {
   std::int64_t bytes = 0;
 };
 
+class HostRank;
 class Link;
 
 class Transport {
@@ -48,6 +50,11 @@ class Transport {
   virtual void unmap(int owner, std::byte* address, const WindowRange& range) = 0;
   // Gives the memory back; every rank has unmapped it.
   virtual void release(int rank, const WindowRange& range) = 0;
+
+  // Collective over the ranks of this transport, with the same members on all: a transport of these
+  // ranks alone, in this order, or null for a rank that is none of them. `rank` is the caller's
+  // place in the whole, which outlives what is made. Members still have to join().
+  virtual std::unique_ptr<Transport> make_group(HostRank& rank, const std::vector<int>& members);
 };
 
 // This process's place in a world whose ranks are started one by one.

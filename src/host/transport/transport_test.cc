@@ -8,6 +8,7 @@
 #include <set>
 
 #include "host/test_world.h"
+#include "host/transport/limits.h"
 #include "tandem/error.h"
 
 namespace tandem::host {
@@ -158,6 +159,50 @@ TEST_P(TransportContract, SeveralWindowsLiveBesideEachOther) {
       }
       rank.free_windows(all[i]);
     }
+  });
+}
+
+TEST_P(TransportContract, HundredsOfWindowsComeAndGoAndBeginOnALine) {
+  expect_sound(3, [](HostRank& rank, Findings& findings) {
+    for (int turn = 0; turn < 300; ++turn) {
+      const Windows windows = rank.allocate_windows(100 + 40 * turn);
+      const int peer = (rank.rank() + 1) % 3;
+      const auto value = static_cast<std::byte>(turn + rank.rank());
+      rank.write_window(windows, peer, 99, &value, 1);
+      rank.meet("the end of writing");
+      const std::byte* own = windows.addresses[rank.rank()];
+      findings.expect(reinterpret_cast<std::uintptr_t>(own) % 64 == 0, "a window is not aligned");
+      findings.expect(own[99] == static_cast<std::byte>(turn + (rank.rank() + 2) % 3), "turn ",
+                      turn, ": the byte of a peer is missing");
+      findings.expect(own[98] == std::byte{0}, "turn ", turn, ": memory is not zero");
+      rank.free_windows(windows);
+    }
+  });
+}
+
+TEST_P(TransportContract, OffsetsBeyond32BitsReachTheLastByte) {
+  // Only shared memory takes pages that nobody touches.
+  const bool is_lazy = GetParam() != "shm";
+  const std::int64_t bytes = (std::int64_t{1} << (is_lazy ? 32 : 31)) + 64;
+  if (available_bytes() < 2 * bytes) GTEST_SKIP() << "not enough memory";
+  expect_sound(2, [bytes](HostRank& rank, Findings& findings) {
+    const Windows windows = rank.allocate_windows(rank.rank() == 0 ? bytes : 0);
+    const std::int64_t places[] = {0, (std::int64_t{1} << 31) - 1, std::int64_t{1} << 31,
+                                   bytes - 1};
+    if (rank.rank() == 1) {
+      for (const std::int64_t at : places) {
+        const auto value = static_cast<std::byte>(at % 251 + 1);
+        rank.write_window(windows, 0, at, &value, 1);
+      }
+    }
+    rank.meet("the end of writing");
+    for (const std::int64_t at : places) {
+      std::byte value{};
+      rank.read_window(windows, 0, at, &value, 1);
+      findings.expect(value == static_cast<std::byte>(at % 251 + 1), "byte ", at, " is wrong");
+    }
+    rank.meet("the end of reading");
+    rank.free_windows(windows);
   });
 }
 

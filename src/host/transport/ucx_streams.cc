@@ -13,6 +13,7 @@
 
 #include "base/strings.h"
 #include "host/transport/ucx_library.h"
+#include "tandem/error.h"
 
 namespace tandem::host {
 namespace {
@@ -190,7 +191,11 @@ class UcxStreams final : public Streams {
     parameters.err_handler = {on_error, &peer};
     parameters.user_data = &peer;
     const ucs_status_t status = ucx().ep_create(worker_->handle(), &parameters, &peer.endpoint);
-    if (status != UCS_OK) throw_ucx_error(cat("no endpoint to rank ", rank).c_str(), status);
+    if (status == UCS_OK) return;
+    throw Error(ErrorKind::timeout,
+                cat("ucx: no connection to rank ", rank, ": ", ucx().status_string(status),
+                    "; it has ended, or there is no way to it: look at ucx_info -d, or use "
+                    "--transport tcp"));
   }
 
   static bool has_busy_buffer(const Peer& peer) {
