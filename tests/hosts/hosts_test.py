@@ -24,8 +24,6 @@ TIMEOUT_MS = 1000
 IN_TIME_S = TIMEOUT_MS / 1000 + 2
 SEED = int(os.environ.get("TANDEM_SEED", time.time_ns()))
 RANDOM = random.Random(SEED)
-OPERATORS = ("all-to-all-matmul", "all-gather-matmul", "matmul-all-gather",
-             "matmul-reduce-scatter")
 SMALL = ("-m", "130", "-n", "514", "-k", "777")
 LONG_RUN = ("all-gather-matmul", "-m", "64", "-n", "256", "-k", "512", "--repeat", "20000",
             "--timeout-ms", str(TIMEOUT_MS))
