@@ -112,6 +112,11 @@ class HostVector final : public VectorCore {
   HostVector(LaunchSite& site, int rank, int block);
   CoreState& state() { return state_; }
   void pair_with(CoreState& partner) { partner_ = &partner; }
+  // Tensors of another launch lay elsewhere.
+  void begin_launch() {
+    aliases_.clear();
+    forget_pending();
+  }
 
   void set_flag(Pipe pipe, FlagId id, Site site) override;
   void wait_flag(FlagId id, Site site) override;

@@ -147,6 +147,7 @@ void LaunchSite::run_core(CoreState& state, const std::function<void()>& body) {
 
 void LaunchSite::start_fibers() {
   for (auto& core : vectors_) {
+    core->begin_launch();
     run_core(core->state(), [this, &core] { launch_.vector(*core); });
   }
   for (auto& core : cubes_) {
