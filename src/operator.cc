@@ -167,6 +167,8 @@ void Operator::prepare(const MxOperand& b) {
 
 void Operator::run(const MxOperand& a, void* c, const float* bias) {
   Impl& impl = *impl_;
+  World::Impl& world = impl.world->impl();
+  const host::OnlyLaunch only(*world.rank);
   Prepared& prepared = *impl.current;
   if (impl.weights == nullptr) {
     throw Error(ErrorKind::refused, "operator: it has no weights; call prepare(b) first");
@@ -177,7 +179,6 @@ void Operator::run(const MxOperand& a, void* c, const float* bias) {
                 "operator: a bias must be given exactly if the problem has one");
   }
   if (prepared.site == nullptr) {
-    World::Impl& world = impl.world->impl();
     prepared.site = std::make_unique<host::LaunchSite>(
         *world.rank, *world.pool, make_launch(prepared.plan, world.rank->rank()), impl.windows);
   }

@@ -50,24 +50,17 @@ std::string describe_wait(const CoreState& core, int rank, HostRank& world) {
              what, " (", wait.site.file, ":", wait.site.line, ")", peer);
 }
 
-// The words of a world belong to one launch.
-class TheOnlyLaunch {
- public:
-  explicit TheOnlyLaunch(HostRank& rank) : rank_(rank) {
-    if (rank_.begin_launch()) return;
-    throw Error(ErrorKind::refused, cat("operator: on rank ", rank_.rank(),
-                                        " another thread is in a launch of the same "
-                                        "world; give each thread a group of its own"));
-  }
-  ~TheOnlyLaunch() { rank_.end_launch(); }
-  TheOnlyLaunch(const TheOnlyLaunch&) = delete;
-  TheOnlyLaunch& operator=(const TheOnlyLaunch&) = delete;
-
- private:
-  HostRank& rank_;
-};
-
 }  // namespace
+
+OnlyLaunch::OnlyLaunch(HostRank& rank) : rank_(rank) {
+  if (rank_.begin_launch()) return;
+  throw Error(ErrorKind::refused,
+              cat("operator: on rank ", rank_.rank(),
+                  " another thread is in a launch of the same world; give each thread a group of "
+                  "its own"));
+}
+
+OnlyLaunch::~OnlyLaunch() { rank_.end_launch(); }
 
 std::string LaunchSite::describe_missing(std::string_view kind, const SyncPoint& point,
                                          std::uint64_t meeting) {
@@ -157,7 +150,6 @@ void LaunchSite::start_fibers() {
 }
 
 void LaunchSite::run(const Bindings& bindings) {
-  const TheOnlyLaunch only(rank_);
   bindings_ = bindings;
   epoch_base_ = rank_.begin_epochs(launch_.epochs);
   cancelled_ = false;

@@ -26,6 +26,19 @@ struct Bindings {
   const gemm::PackedWeights* weights = nullptr;
 };
 
+// The words of a world belong to one launch: whoever holds this is the one. Throws Error{refused}
+// while another thread of the rank holds it.
+class OnlyLaunch {
+ public:
+  explicit OnlyLaunch(HostRank& rank);
+  ~OnlyLaunch();
+  OnlyLaunch(const OnlyLaunch&) = delete;
+  OnlyLaunch& operator=(const OnlyLaunch&) = delete;
+
+ private:
+  HostRank& rank_;
+};
+
 // A point where all cores of one kind of the rank meet.
 struct SyncPoint {
   explicit SyncPoint(int blocks) : reached(blocks) {}
