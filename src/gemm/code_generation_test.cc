@@ -70,25 +70,34 @@ TEST(CodeGeneration, panelStepsKeepTheirAccumulatorsInRegisters) {
 }
 
 TEST(CodeGeneration, laneStepsDecodeOnceForFourRows) {
-  constexpr std::int64_t kLaneDepth = 1024;
+  constexpr std::int64_t kStretch = 1024;
   for (const Kernels* table : all_kernels()) {
     if (!is_compared(*table)) continue;
-    AlignedBuffer<float> rows(4 * kLaneDepth);
-    AlignedBuffer<std::uint8_t> codes(kLaneColumns * kLaneDepth);
+    AlignedBuffer<float> rows(4 * kStretch);
+    AlignedBuffer<std::uint8_t> codes(kLaneColumns * kStretch);
     AlignedBuffer<std::uint8_t> scales(kCacheLine);
     std::fill_n(rows.data(), rows.size(), 0.5f);
     std::fill_n(codes.data(), codes.size(), std::uint8_t{0x38});
     std::fill_n(scales.data(), scales.size(), std::uint8_t{127});
-    LaneStep step{.rows = rows.data(), .block_stride = 4 * kBlock, .row_count = 4, .k = kLaneDepth};
+    alignas(kCacheLine) LanePartials partials;
+    LaneStep step{.rows = rows.data(),
+                  .block_stride = 4 * kBlock,
+                  .row_count = 4,
+                  .k = kStretch,
+                  .partials = &partials};
     for (int column = 0; column < kLaneColumns; ++column) {
-      step.codes[column] = codes.data() + column * kLaneDepth;
+      step.codes[column] = codes.data() + column * kStretch;
       step.scales[column] = scales.data();
       step.next_codes[column] = step.codes[column];
     }
-    const double flops = 2.0 * 4 * kLaneColumns * kLaneDepth;
-    const double share = share_of_peak(*table, flops, [&] { table->lane_step(step); });
-    // Decoding takes the rest: 0.5 to 0.65 on Zen 4 (AVX-512), 0.35 to 0.45 (AVX2).
-    EXPECT_GT(share, 0.2) << table->name;
+    const double flops = 2.0 * 4 * kLaneColumns * kStretch;
+    LaneTotals totals;
+    const double share = share_of_peak(*table, flops, [&] {
+      table->lane_step(step);
+      table->lane_sums(partials, step.row_count, totals);
+    });
+    // Decoding takes the rest: 0.5 on Zen 5, both instruction sets; with scalar trees of sums 0.2.
+    EXPECT_GT(share, 0.3) << table->name;
     RecordProperty(table->name, std::to_string(share));
   }
 }

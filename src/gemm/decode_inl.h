@@ -40,25 +40,49 @@ HWY_INLINE float group_factor(std::uint8_t scale) {
   return factor;
 }
 
+// Codes as FP16 bit patterns, as many as the tag has lanes.
+template <ElementFormat kFormat, class D16>
+HWY_INLINE hn::Vec<D16> half_bits(D16 d16, const std::uint8_t* codes) {
+  if constexpr (kFormat == ElementFormat::e4m3) {
+    const hn::RebindToSigned<D16> d_wide;
+    const hn::Rebind<std::int8_t, D16> d_code;
+    const auto wide =
+        hn::PromoteTo(d_wide, hn::LoadU(d_code, reinterpret_cast<const std::int8_t*>(codes)));
+    const auto mask = hn::Set(d_wide, static_cast<std::int16_t>(0xBFFF));
+    return hn::BitCast(d16, hn::And(hn::ShiftLeft<7>(wide), mask));
+  } else {
+    const hn::Rebind<std::uint8_t, D16> d_code;
+    return hn::ShiftLeft<8>(hn::PromoteTo(d16, hn::LoadU(d_code, codes)));
+  }
+}
+
 // kLanes codes, still to be multiplied by their group's factor.
 template <ElementFormat kFormat>
 HWY_INLINE V32 decode(const std::uint8_t* codes) {
   const F32 d;
   const hn::Rebind<hwy::float16_t, F32> d_half;
-  if constexpr (kFormat == ElementFormat::e4m3) {
-    const hn::Rebind<std::int8_t, F32> d_code;
-    const hn::Rebind<std::int16_t, F32> d_wide;
-    const auto wide =
-        hn::PromoteTo(d_wide, hn::LoadU(d_code, reinterpret_cast<const std::int8_t*>(codes)));
-    const auto bits =
-        hn::And(hn::ShiftLeft<7>(wide), hn::Set(d_wide, static_cast<std::int16_t>(0xBFFF)));
-    return hn::PromoteTo(d, hn::BitCast(d_half, bits));
-  } else {
-    const hn::Rebind<std::uint8_t, F32> d_code;
-    const hn::Rebind<std::uint16_t, F32> d_wide;
-    const auto wide = hn::PromoteTo(d_wide, hn::LoadU(d_code, codes));
-    return hn::PromoteTo(d, hn::BitCast(d_half, hn::ShiftLeft<8>(wide)));
+  const hn::Rebind<std::uint16_t, F32> d_bits;
+  return hn::PromoteTo(d, hn::BitCast(d_half, half_bits<kFormat>(d_bits, codes)));
+}
+
+// A group's two blocks: kLanes values at `codes` and kLanes at `codes` + 16.
+struct DecodedGroup {
+  V32 first, second;
+};
+
+template <ElementFormat kFormat>
+HWY_INLINE DecodedGroup decode_group(const std::uint8_t* codes, V32 factor) {
+  if constexpr (kLanes == kBlock) {
+    // One register of codes, widened once.
+    const F32 d;
+    const auto bits = half_bits<kFormat>(hn::ScalableTag<std::uint16_t>(), codes);
+    const hn::Rebind<hwy::float16_t, F32> d_half;
+    const hn::Half<hn::ScalableTag<std::uint16_t>> d_bits;
+    return {hn::Mul(hn::PromoteTo(d, hn::BitCast(d_half, hn::LowerHalf(d_bits, bits))), factor),
+            hn::Mul(hn::PromoteTo(d, hn::BitCast(d_half, hn::UpperHalf(d_bits, bits))), factor)};
   }
+  return {hn::Mul(decode<kFormat>(codes), factor),
+          hn::Mul(decode<kFormat>(codes + kBlock), factor)};
 }
 
 // 16 columns × 16 k's of codes to 16 k's × 16 columns: interleaving the first half of the vectors

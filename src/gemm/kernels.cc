@@ -33,6 +33,7 @@ const Kernels* kernel_table() {
       .lane_flops_per_us = 15'000,
       .panel_step = panel_step,
       .lane_step = lane_step,
+      .lane_sums = lane_sums,
       .columns_to_codes = columns_to_codes,
       .codes_to_panel = codes_to_panel,
       .row_to_blocks = row_to_blocks,

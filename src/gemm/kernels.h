@@ -48,7 +48,14 @@ struct PanelStep {
   Fetch fetch;
 };
 
-// The sums in lane order of up to 8 rows of A and 2 columns of B over one whole segment.
+inline constexpr std::int64_t kLaneDepth = 4096;  // k's of a stretch, at most
+
+// The 16 partial sums of each of a step's elements, and their totals.
+using LanePartials = float[kLaneRows][kLaneColumns][kBlock];
+using LaneTotals = float[kLaneRows][kLaneColumns];
+
+// Adds a stretch of k's of up to 8 rows of A and 2 columns of B to their partial sums in lane
+// order. A stretch begins at a group.
 struct LaneStep {
   const float* rows = nullptr;    // first of the rows, lane-order layout
   std::int64_t block_stride = 0;  // elements to the next 16 k's of A
@@ -56,9 +63,10 @@ struct LaneStep {
   ElementFormat format = ElementFormat::e4m3;
   const std::uint8_t* codes[kLaneColumns] = {};  // readable up to a multiple of 32
   const std::uint8_t* scales[kLaneColumns] = {};
-  const std::uint8_t* next_codes[kLaneColumns] = {};  // of the next step, to be fetched ahead
-  std::int64_t k = 0;
-  float sums[kLaneRows][kLaneColumns] = {};  // out
+  const std::uint8_t* next_codes[kLaneColumns] = {};  // of a later step, to be fetched ahead
+  std::int64_t k = 0;                                 // up to kLaneDepth
+  Start start = Start::from_zero;
+  LanePartials* partials = nullptr;
 };
 
 // Up to 16 columns of B, transposed to one panel of codes and one of scales; missing columns are
@@ -108,7 +116,9 @@ struct Kernels {
   std::int64_t flops_per_us = 0;       // of panel_step, a cautious estimate
   std::int64_t lane_flops_per_us = 0;  // of lane_step
   void (*panel_step)(const PanelStep&) = nullptr;
-  void (*lane_step)(LaneStep&) = nullptr;
+  void (*lane_step)(const LaneStep&) = nullptr;
+  // The tree of sums over the partials of the first `rows` rows.
+  void (*lane_sums)(const LanePartials&, int rows, LaneTotals&) = nullptr;
   void (*columns_to_codes)(const ColumnsToCodes&) = nullptr;
   void (*codes_to_panel)(const CodesToPanel&) = nullptr;
   void (*row_to_blocks)(const RowToBlocks&) = nullptr;

@@ -34,33 +34,38 @@ HWY_INLINE LaneSums no_sums() {
   return {zero, zero, zero, zero, zero, zero, zero, zero};
 }
 
+// A row's vector, loaded once for both columns: GCC would read it from memory twice.
+HWY_INLINE V32 row_vector(const float* row) {
+  V32 values = hn::Load(F32(), row);
+#if HWY_ARCH_X86
+  asm("" : "+v"(values.raw));
+#endif
+  return values;
+}
+
 template <int kRows>
 HWY_INLINE void lane_add(const float* row, V32 column_a, V32 column_b, LaneSums& s) {
-  const F32 d;
   if constexpr (kRows > 0) {
-    const V32 row0 = hn::Load(d, row);
+    const V32 row0 = row_vector(row);
     s.r0a = hn::MulAdd(row0, column_a, s.r0a);
     s.r0b = hn::MulAdd(row0, column_b, s.r0b);
   }
   if constexpr (kRows > 1) {
-    const V32 row1 = hn::Load(d, row + kBlock);
+    const V32 row1 = row_vector(row + kBlock);
     s.r1a = hn::MulAdd(row1, column_a, s.r1a);
     s.r1b = hn::MulAdd(row1, column_b, s.r1b);
   }
   if constexpr (kRows > 2) {
-    const V32 row2 = hn::Load(d, row + 2 * kBlock);
+    const V32 row2 = row_vector(row + 2 * kBlock);
     s.r2a = hn::MulAdd(row2, column_a, s.r2a);
     s.r2b = hn::MulAdd(row2, column_b, s.r2b);
   }
   if constexpr (kRows > 3) {
-    const V32 row3 = hn::Load(d, row + 3 * kBlock);
+    const V32 row3 = row_vector(row + 3 * kBlock);
     s.r3a = hn::MulAdd(row3, column_a, s.r3a);
     s.r3b = hn::MulAdd(row3, column_b, s.r3b);
   }
 }
-
-// Groups whose factors are computed at once, sixteen scales a step, and read as broadcasts.
-inline constexpr std::int64_t kFactorGroups = 128;
 
 template <ElementFormat kFormat>
 HWY_INLINE void group_factors(const std::uint8_t* scales, std::int64_t groups, float* factors) {
@@ -75,33 +80,49 @@ HWY_INLINE void group_factors(const std::uint8_t* scales, std::int64_t groups, f
   }
 }
 
-// The blocks [block, end) of a chunk of groups whose first block is `origin`; partials `lane` on.
+using GroupFactors = float[kLaneColumns][kLaneDepth / kGroup];
+
+template <int kRows>
+HWY_INLINE void lane_add_all(const float* row, V32 column_a, V32 column_b, LaneSums& s,
+                             LaneSums& t) {
+  lane_add<(kRows < kSetRows ? kRows : kSetRows)>(row, column_a, column_b, s);
+  if constexpr (kRows > kSetRows) {
+    lane_add<kRows - kSetRows>(row + kSetRows * kBlock, column_a, column_b, t);
+  }
+}
+
+// The whole groups of the stretch; partials `lane` on.
 template <int kRows, ElementFormat kFormat>
-HWY_INLINE void lane_blocks(const LaneStep& step, std::int64_t lane, std::int64_t block,
-                            std::int64_t end, const float (&factors)[kLaneColumns][kFactorGroups],
+HWY_INLINE void lane_groups(const LaneStep& step, std::int64_t lane, const GroupFactors& factors,
                             LaneSums& s, LaneSums& t) {
   const F32 d;
-  constexpr std::int64_t kChunkBlocks = kFactorGroups * kGroup / kBlock;
-  const std::int64_t origin = block / kChunkBlocks * kChunkBlocks;
   const std::uint8_t* codes_a = step.codes[0] + lane;
   const std::uint8_t* codes_b = step.codes[1] + lane;
-  const float* row = step.rows + lane + block * step.block_stride;
-  for (; block < end; ++block) {
+  const float* row = step.rows + lane;
+  for (std::int64_t group = 0; group < step.k / kGroup; ++group) {
     // A column is often a page: hardware prefetchers would start anew with each one. Into L2, which
     // has more misses in flight than L1.
-    __builtin_prefetch(step.next_codes[0] + block * kBlock, 0, 2);
-    __builtin_prefetch(step.next_codes[1] + block * kBlock, 0, 2);
-    const std::int64_t group = (block - origin) * kBlock / kGroup;
-    const V32 factor_a = hn::Set(d, factors[0][group]);
-    const V32 factor_b = hn::Set(d, factors[1][group]);
-    const V32 column_a = hn::Mul(decode<kFormat>(codes_a + block * kBlock), factor_a);
-    const V32 column_b = hn::Mul(decode<kFormat>(codes_b + block * kBlock), factor_b);
-    lane_add<(kRows < kSetRows ? kRows : kSetRows)>(row, column_a, column_b, s);
-    if constexpr (kRows > kSetRows) {
-      lane_add<kRows - kSetRows>(row + kSetRows * kBlock, column_a, column_b, t);
-    }
-    row += step.block_stride;
+    __builtin_prefetch(step.next_codes[0] + group * kGroup, 0, 2);
+    __builtin_prefetch(step.next_codes[1] + group * kGroup, 0, 2);
+    const auto a = decode_group<kFormat>(codes_a + group * kGroup, hn::Set(d, factors[0][group]));
+    const auto b = decode_group<kFormat>(codes_b + group * kGroup, hn::Set(d, factors[1][group]));
+    lane_add_all<kRows>(row, a.first, b.first, s, t);
+    lane_add_all<kRows>(row + step.block_stride, a.second, b.second, s, t);
+    row += 2 * step.block_stride;
   }
+}
+
+// Block `block` alone, of a group that has no other or only a part of it.
+template <int kRows, ElementFormat kFormat>
+HWY_INLINE void lane_block(const LaneStep& step, std::int64_t lane, std::int64_t block,
+                           const GroupFactors& factors, LaneSums& s, LaneSums& t) {
+  const F32 d;
+  const std::int64_t group = block * kBlock / kGroup;
+  const std::int64_t k = block * kBlock + lane;
+  lane_add_all<kRows>(step.rows + lane + block * step.block_stride,
+                      hn::Mul(decode<kFormat>(step.codes[0] + k), hn::Set(d, factors[0][group])),
+                      hn::Mul(decode<kFormat>(step.codes[1] + k), hn::Set(d, factors[1][group])), s,
+                      t);
 }
 
 // Partials that the last, partial block doesn't reach keep their bits, the sign of zero included.
@@ -123,105 +144,141 @@ HWY_INLINE void keep_sums_beyond(std::int64_t lane, std::int64_t rest, const Lan
   after.r3b = keep_beyond(lane, rest, before.r3b, after.r3b);
 }
 
-using LanePartials = float[kLaneRows][kLaneColumns][kBlock];
-
-HWY_INLINE void store_sums(const LaneSums& s, int first, std::int64_t lane,
-                           LanePartials& partials) {
+// Four rows' partials, from that of the first row and column on.
+HWY_INLINE void load_sums(const float* at, LaneSums& s) {
   const F32 d;
-  hn::StoreU(s.r0a, d, &partials[first + 0][0][lane]);
-  hn::StoreU(s.r0b, d, &partials[first + 0][1][lane]);
-  hn::StoreU(s.r1a, d, &partials[first + 1][0][lane]);
-  hn::StoreU(s.r1b, d, &partials[first + 1][1][lane]);
-  hn::StoreU(s.r2a, d, &partials[first + 2][0][lane]);
-  hn::StoreU(s.r2b, d, &partials[first + 2][1][lane]);
-  hn::StoreU(s.r3a, d, &partials[first + 3][0][lane]);
-  hn::StoreU(s.r3b, d, &partials[first + 3][1][lane]);
+  s.r0a = hn::LoadU(d, at);
+  s.r0b = hn::LoadU(d, at + 1 * kBlock);
+  s.r1a = hn::LoadU(d, at + 2 * kBlock);
+  s.r1b = hn::LoadU(d, at + 3 * kBlock);
+  s.r2a = hn::LoadU(d, at + 4 * kBlock);
+  s.r2b = hn::LoadU(d, at + 5 * kBlock);
+  s.r3a = hn::LoadU(d, at + 6 * kBlock);
+  s.r3b = hn::LoadU(d, at + 7 * kBlock);
+}
+
+HWY_INLINE void store_sums(const LaneSums& s, float* at) {
+  const F32 d;
+  hn::StoreU(s.r0a, d, at);
+  hn::StoreU(s.r0b, d, at + 1 * kBlock);
+  hn::StoreU(s.r1a, d, at + 2 * kBlock);
+  hn::StoreU(s.r1b, d, at + 3 * kBlock);
+  hn::StoreU(s.r2a, d, at + 4 * kBlock);
+  hn::StoreU(s.r2b, d, at + 5 * kBlock);
+  hn::StoreU(s.r3a, d, at + 6 * kBlock);
+  hn::StoreU(s.r3b, d, at + 7 * kBlock);
 }
 
 template <int kRows, ElementFormat kFormat>
-HWY_INLINE void lane_vector(const LaneStep& step, std::int64_t lane, LanePartials& partials) {
-  constexpr std::int64_t kChunkBlocks = kFactorGroups * kGroup / kBlock;
-  HWY_ALIGN float factors[kLaneColumns][kFactorGroups];
+HWY_INLINE void lane_vector(const LaneStep& step, std::int64_t lane, const GroupFactors& factors,
+                            float* partials) {
+  constexpr int kSet = kSetRows * kLaneColumns * kBlock;
   LaneSums s = no_sums(), t = no_sums();
-  const std::int64_t whole = step.k / kBlock;
-  const std::int64_t rest = step.k - whole * kBlock;
-  const std::int64_t all = whole + (rest > 0 ? 1 : 0);
-  for (std::int64_t block = 0; block < all; block += kChunkBlocks) {
-    const std::int64_t first = block * kBlock / kGroup;
-    const std::int64_t left = (step.k + kGroup - 1) / kGroup - first;
-    const std::int64_t groups = left < kFactorGroups ? left : kFactorGroups;
-    group_factors<kFormat>(step.scales[0] + first, groups, factors[0]);
-    group_factors<kFormat>(step.scales[1] + first, groups, factors[1]);
-    const std::int64_t end = whole - block < kChunkBlocks ? whole : block + kChunkBlocks;
-    lane_blocks<kRows, kFormat>(step, lane, block, end, factors, s, t);
-    if (end == block + kChunkBlocks || rest <= lane) continue;
+  if (step.start == Start::from_stored) {
+    load_sums(partials, s);
+    if constexpr (kRows > kSetRows) load_sums(partials + kSet, t);
+  }
+  lane_groups<kRows, kFormat>(step, lane, factors, s, t);
+  std::int64_t k = step.k / kGroup * kGroup;
+  if (step.k - k >= kBlock) {
+    lane_block<kRows, kFormat>(step, lane, k / kBlock, factors, s, t);
+    k += kBlock;
+  }
+  const std::int64_t rest = step.k - k;
+  if (rest > lane) {
     const LaneSums s_before = s, t_before = t;
-    lane_blocks<kRows, kFormat>(step, lane, whole, all, factors, s, t);
+    lane_block<kRows, kFormat>(step, lane, k / kBlock, factors, s, t);
     keep_sums_beyond(lane, rest, s_before, s);
     if constexpr (kRows > kSetRows) keep_sums_beyond(lane, rest, t_before, t);
   }
-  store_sums(s, 0, lane, partials);
-  if constexpr (kRows > kSetRows) store_sums(t, kSetRows, lane, partials);
+  store_sums(s, partials);
+  if constexpr (kRows > kSetRows) store_sums(t, partials + kSet);
 }
 
 template <int kRows, ElementFormat kFormat>
-HWY_NOINLINE void lane_kernel(LaneStep& step, int first_row) {
-  LanePartials partials;
+HWY_NOINLINE void lane_kernel(const LaneStep& step, const GroupFactors& factors, int first) {
   for (std::int64_t lane = 0; lane < kBlock; lane += kLanes) {
-    lane_vector<kRows, kFormat>(step, lane, partials);
+    lane_vector<kRows, kFormat>(step, lane, factors, (*step.partials)[first][0] + lane);
   }
-  for (int row = 0; row < kRows; ++row) {
-    for (int column = 0; column < kLaneColumns; ++column) {
-      float* p = partials[row][column];
-      for (int half = kBlock / 2; half > 0; half /= 2) {
-        for (int i = 0; i < half; ++i) p[i] += p[i + half];
-      }
-      step.sums[first_row + row][column] = p[0];
+}
+
+template <ElementFormat kFormat>
+void lane_rows(const LaneStep& step, const GroupFactors& factors, int rows, int first) {
+  switch (rows) {
+    case 1:
+      return lane_kernel<1, kFormat>(step, factors, first);
+    case 2:
+      return lane_kernel<2, kFormat>(step, factors, first);
+    case 3:
+      return lane_kernel<3, kFormat>(step, factors, first);
+    case 4:
+      return lane_kernel<4, kFormat>(step, factors, first);
+  }
+  if constexpr (kPassRows > kSetRows) {
+    switch (rows) {
+      case 5:
+        return lane_kernel<5, kFormat>(step, factors, first);
+      case 6:
+        return lane_kernel<6, kFormat>(step, factors, first);
+      case 7:
+        return lane_kernel<7, kFormat>(step, factors, first);
+      case 8:
+        return lane_kernel<8, kFormat>(step, factors, first);
     }
   }
 }
 
 template <ElementFormat kFormat>
-void lane_rows(LaneStep& step, int rows, int first_row) {
-  switch (rows) {
-    case 1:
-      return lane_kernel<1, kFormat>(step, first_row);
-    case 2:
-      return lane_kernel<2, kFormat>(step, first_row);
-    case 3:
-      return lane_kernel<3, kFormat>(step, first_row);
-    case 4:
-      return lane_kernel<4, kFormat>(step, first_row);
+void lane_passes(const LaneStep& step) {
+  HWY_ALIGN GroupFactors factors;
+  const std::int64_t groups = (step.k + kGroup - 1) / kGroup;
+  for (int column = 0; column < kLaneColumns; ++column) {
+    group_factors<kFormat>(step.scales[column], groups, factors[column]);
   }
-  if constexpr (kPassRows > kSetRows) {
-    switch (rows) {
-      case 5:
-        return lane_kernel<5, kFormat>(step, first_row);
-      case 6:
-        return lane_kernel<6, kFormat>(step, first_row);
-      case 7:
-        return lane_kernel<7, kFormat>(step, first_row);
-      case 8:
-        return lane_kernel<8, kFormat>(step, first_row);
-    }
-  }
-}
-
-HWY_NOINLINE void lane_step(LaneStep& step) {
   LaneStep part = step;
   for (int first = 0; first < step.row_count; first += kPassRows) {
     const int left = step.row_count - first;
-    const int rows = left < kPassRows ? left : kPassRows;
     part.rows = step.rows + first * kBlock;
-    if (step.format == ElementFormat::e4m3) {
-      lane_rows<ElementFormat::e4m3>(part, rows, first);
-    } else {
-      lane_rows<ElementFormat::e5m2>(part, rows, first);
-    }
+    lane_rows<kFormat>(part, factors, left < kPassRows ? left : kPassRows, first);
   }
-  for (int row = 0; row < step.row_count; ++row) {
+}
+
+HWY_NOINLINE void lane_step(const LaneStep& step) {
+  if (step.format == ElementFormat::e4m3) {
+    lane_passes<ElementFormat::e4m3>(step);
+  } else {
+    lane_passes<ElementFormat::e5m2>(step);
+  }
+}
+
+// The upper half of the partials is added to the lower one until one is left.
+template <class D>
+HWY_INLINE float tree_sum(D d, hn::Vec<D> partials) {
+  if constexpr (hn::MaxLanes(d) == 1) {
+    return hn::GetLane(partials);
+  } else {
+    const hn::Half<D> half;
+    return tree_sum(half, hn::Add(hn::LowerHalf(half, partials), hn::UpperHalf(half, partials)));
+  }
+}
+
+HWY_INLINE float tree_sum(const float* partials) {
+  const F32 d;
+  if constexpr (kLanes == kBlock) {
+    return tree_sum(d, hn::LoadU(d, partials));
+  } else if constexpr (kLanes == kBlock / 2) {
+    return tree_sum(d, hn::Add(hn::LoadU(d, partials), hn::LoadU(d, partials + kLanes)));
+  } else {
+    const V32 low = hn::Add(hn::LoadU(d, partials), hn::LoadU(d, partials + 2 * kLanes));
+    const V32 high = hn::Add(hn::LoadU(d, partials + kLanes), hn::LoadU(d, partials + 3 * kLanes));
+    return tree_sum(d, hn::Add(low, high));
+  }
+}
+
+HWY_NOINLINE void lane_sums(const LanePartials& partials, int rows, LaneTotals& totals) {
+  for (int row = 0; row < rows; ++row) {
     for (int column = 0; column < kLaneColumns; ++column) {
-      step.sums[row][column] = part.sums[row][column];
+      totals[row][column] = tree_sum(partials[row][column]);
     }
   }
 }

@@ -26,19 +26,29 @@ void panel_step(const PanelStep& step) {
   }
 }
 
-void lane_step(LaneStep& step) {
+void lane_step(const LaneStep& step) {
   for (int row = 0; row < step.row_count; ++row) {
     for (int column = 0; column < kLaneColumns; ++column) {
-      float partials[kBlock] = {};
+      float* partials = (*step.partials)[row][column];
+      if (step.start == Start::from_zero) std::fill_n(partials, kBlock, 0.0f);
       for (std::int64_t k = 0; k < step.k; ++k) {
         const float a = step.rows[k / kBlock * step.block_stride + row * kBlock + k % kBlock];
         const float b = decode(step.format, step.codes[column][k], step.scales[column][k / kGroup]);
         partials[k % kBlock] = std::fma(a, b, partials[k % kBlock]);
       }
+    }
+  }
+}
+
+void lane_sums(const LanePartials& partials, int rows, LaneTotals& totals) {
+  for (int row = 0; row < rows; ++row) {
+    for (int column = 0; column < kLaneColumns; ++column) {
+      float tree[kBlock];
+      std::copy_n(partials[row][column], kBlock, tree);
       for (std::int64_t half = kBlock / 2; half > 0; half /= 2) {
-        for (std::int64_t i = 0; i < half; ++i) partials[i] += partials[i + half];
+        for (std::int64_t i = 0; i < half; ++i) tree[i] += tree[i + half];
       }
-      step.sums[row][column] = partials[0];
+      totals[row][column] = tree[0];
     }
   }
 }
@@ -132,6 +142,7 @@ const Kernels& portable_kernels() {
       .lane_flops_per_us = 400,
       .panel_step = panel_step,
       .lane_step = lane_step,
+      .lane_sums = lane_sums,
       .columns_to_codes = columns_to_codes,
       .codes_to_panel = codes_to_panel,
       .row_to_blocks = row_to_blocks,

@@ -73,6 +73,20 @@ TEST(TileProduct, LaneOrderHasTheReferencesBitsE5m2E5m2) {
   check_shapes(ElementFormat::e5m2, ElementFormat::e5m2, SumOrder::lane);
 }
 
+// More than one stretch of k and block of columns, with ends of every kind: partial sums that are
+// stored and taken up again don't change bits.
+TEST(TileProduct, StretchesOfLaneOrderKeepTheBits) {
+  Rng rng(19);
+  const auto e4m3 = ElementFormat::e4m3, e5m2 = ElementFormat::e5m2;
+  for (const std::int64_t k : {1025, 2048, 4110, 4127, 9001}) {
+    for (const auto& [m, n] : {std::pair{1, 131}, {2, 64}, {3, 65}, {8, 129}, {11, 3}}) {
+      SCOPED_TRACE(::testing::Message() << "m " << m << " n " << n << " k " << k << " seed 19");
+      check_shape(m, n, k, e4m3, k % 2 == 0 ? e4m3 : e5m2, SumOrder::lane, rng);
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
 // More than one block of rows, columns and k: the carried sums don't change bits.
 TEST(TileProduct, BlockingKeepsTheBits) {
   Rng rng(11);
