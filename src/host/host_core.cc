@@ -29,7 +29,11 @@ bool Wait::ready() const {
 }
 
 void CoreState::set_flag(CoreState& consumer, FlagId id) {
-  int& count = consumer.flags[id.value & 15];
+  const int index = id.value & 15;
+  int& count = consumer.flags[index];
+  if (site.rank().options().ns_per_product > 0) {
+    consumer.set_at[index][(consumer.taken[index] + count) & 15] = Clock::now();
+  }
   ++count;
   TANDEM_CHECK(count <= 15, cat("flag ", id.value, " of ", consumer.kind, " ", block,
                                 " counts more than 15 untaken sets"));

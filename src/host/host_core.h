@@ -61,6 +61,8 @@ struct CoreState {
   std::atomic<int> awaited_rank = -1;
   std::array<int, 16> flags{};  // counts that the paired core set
   std::array<int, 16> taken{};  // of these, taken in this launch
+  // With products that sleep: when the last sixteen counts of each flag were set.
+  std::array<std::array<Clock::time_point, 16>, 16> set_at{};
   std::uint64_t syncs = 0;      // sync_all calls so far
 };
 
@@ -103,7 +105,8 @@ class HostCube final : public CubeCore {
   CoreState* partner_ = nullptr;
   std::array<Loaded, 2> slots_;
   std::array<Half, 2> halves_;
-  // With products that sleep: the end of the last one, or of what the next one had to wait for.
+  // With products that sleep: the end of the last one, or of what the next one had to wait for,
+  // whenever this core came to look.
   Clock::time_point busy_until_{};
 };
 

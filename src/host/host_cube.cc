@@ -35,9 +35,9 @@ void HostCube::wait_flag(FlagId id, Site site) {
   // What the flag announces may have changed the rows behind an unchanged view.
   RowCache& cache = site_.row_cache(block());
   if (cache.owner == this) cache.owner = nullptr;
-  const bool waits = state_.flags[id.value & 15] == 0;
   state_.take_flag(id, site);
-  if (waits) busy_until_ = Clock::now();
+  const int index = id.value & 15;
+  busy_until_ = std::max(busy_until_, state_.set_at[index][(state_.taken[index] - 1) & 15]);
 }
 
 void HostCube::gate(Pipe, FlagId id, Site site) { wait_flag(id, site); }
