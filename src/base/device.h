@@ -50,7 +50,7 @@ struct Device {
   DeviceMemory memory;
   std::int64_t base_m = 0;  // fixed base block of the product; 0: the SWAT procedure
   std::int64_t base_n = 0;
-  int rows_lane_max = 8;  // products of at most so many rows sum in lane order
+  int rows_lane_max = 8;  // ranks that multiply at most so many rows sum in lane order
   int flag_depth = 14;    // rounds a producer may run ahead
   DeviceCosts costs;      // what things cost in time; no plan depends on them
 };

@@ -123,10 +123,10 @@ TEST(Verify, FindsTheSameInManySmallSteps) {
 }
 
 TEST(Verify, KeepsTheOrderOfSumsOfTheWholeProblem) {
-  // Up to eight rows of all ranks sum in lane order; nine do not, whatever the step.
+  // Products of up to eight rows sum in lane order; those of nine do not, whatever the step.
   for (const auto& [op, name] : kEnumNames<OperatorKind>) {
-    const bool by_rank = op == all_to_all_matmul || op == all_gather_matmul;
-    for (const std::int64_t m : {by_rank ? 2 : 8, by_rank ? 3 : 9}) {
+    const bool gathers = op == all_gather_matmul;
+    for (const std::int64_t m : {gathers ? 2 : 8, gathers ? 3 : 9}) {
       Problem problem = problem_of(op);
       problem.m = m;
       problem.dtype_c = OutputType::fp32;  // BF16 would hide the last bits

@@ -64,6 +64,7 @@ struct LaneStep {
   const std::uint8_t* codes[kLaneColumns] = {};  // readable up to a multiple of 32
   const std::uint8_t* scales[kLaneColumns] = {};
   const std::uint8_t* next_codes[kLaneColumns] = {};  // of a later step, to be fetched ahead
+  bool fetch_into_l1 = false;                         // else into L2
   std::int64_t k = 0;                                 // up to kLaneDepth
   Start start = Start::from_zero;
   LanePartials* partials = nullptr;

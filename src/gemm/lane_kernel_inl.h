@@ -91,8 +91,12 @@ HWY_INLINE void lane_add_all(const float* row, V32 column_a, V32 column_b, LaneS
   }
 }
 
+// __builtin_prefetch's third argument: into L1, or into L2 only.
+inline constexpr int kIntoL1 = 3;
+inline constexpr int kIntoL2 = 2;
+
 // The whole groups of the stretch; partials `lane` on.
-template <int kRows, ElementFormat kFormat>
+template <int kRows, ElementFormat kFormat, int kLocality>
 HWY_INLINE void lane_groups(const LaneStep& step, std::int64_t lane, const GroupFactors& factors,
                             LaneSums& s, LaneSums& t) {
   const F32 d;
@@ -100,10 +104,9 @@ HWY_INLINE void lane_groups(const LaneStep& step, std::int64_t lane, const Group
   const std::uint8_t* codes_b = step.codes[1] + lane;
   const float* row = step.rows + lane;
   for (std::int64_t group = 0; group < step.k / kGroup; ++group) {
-    // A column is often a page: hardware prefetchers would start anew with each one. Into L2, which
-    // has more misses in flight than L1.
-    __builtin_prefetch(step.next_codes[0] + group * kGroup, 0, 2);
-    __builtin_prefetch(step.next_codes[1] + group * kGroup, 0, 2);
+    // A column is often a page: hardware prefetchers would start anew with each one.
+    __builtin_prefetch(step.next_codes[0] + group * kGroup, 0, kLocality);
+    __builtin_prefetch(step.next_codes[1] + group * kGroup, 0, kLocality);
     const auto a = decode_group<kFormat>(codes_a + group * kGroup, hn::Set(d, factors[0][group]));
     const auto b = decode_group<kFormat>(codes_b + group * kGroup, hn::Set(d, factors[1][group]));
     lane_add_all<kRows>(row, a.first, b.first, s, t);
@@ -178,7 +181,11 @@ HWY_INLINE void lane_vector(const LaneStep& step, std::int64_t lane, const Group
     load_sums(partials, s);
     if constexpr (kRows > kSetRows) load_sums(partials + kSet, t);
   }
-  lane_groups<kRows, kFormat>(step, lane, factors, s, t);
+  if (step.fetch_into_l1) {
+    lane_groups<kRows, kFormat, kIntoL1>(step, lane, factors, s, t);
+  } else {
+    lane_groups<kRows, kFormat, kIntoL2>(step, lane, factors, s, t);
+  }
   std::int64_t k = step.k / kGroup * kGroup;
   if (step.k - k >= kBlock) {
     lane_block<kRows, kFormat>(step, lane, k / kBlock, factors, s, t);

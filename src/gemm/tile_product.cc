@@ -182,21 +182,24 @@ struct LaneWalk {
   std::int64_t stretches() const { return ceil_div(p.segment.k, depth); }
 };
 
-// Two thirds of this machine's L1.
-std::int64_t lane_rows_bytes() {
+constexpr std::int64_t kSmallLevel1 = 32 * 1024;
+
+// Bytes of this machine's L1.
+std::int64_t level1_bytes() {
   static const std::int64_t bytes = [] {
-    std::int64_t level1 = 0;
+    std::int64_t found = 0;
 #if defined(_SC_LEVEL1_DCACHE_SIZE)
-    level1 = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+    found = sysconf(_SC_LEVEL1_DCACHE_SIZE);
 #endif
-    return (level1 > 0 ? level1 : 32 * 1024) * 2 / 3;
+    return found > 0 ? found : kSmallLevel1;
   }();
   return bytes;
 }
 
+// The rows take two thirds of L1.
 std::int64_t lane_depth(const Product& p, int row_count) {
   const std::int64_t fits =
-      lane_rows_bytes() / static_cast<std::int64_t>(sizeof(float)) / row_count;
+      level1_bytes() * 2 / 3 / static_cast<std::int64_t>(sizeof(float)) / row_count;
   const std::int64_t longest = std::clamp(round_down(fits, kGroup), kGroup, kLaneDepth);
   const std::int64_t stretches = ceil_div(p.segment.k, longest);
   return round_up(ceil_div(p.segment.k, stretches), kGroup);
@@ -220,6 +223,7 @@ void lane_stretch(const LaneWalk& walk, std::int64_t stretch, LanePartials* part
                 .block_stride = p.rows.rows * kBlock,
                 .row_count = walk.row_count,
                 .format = b.format,
+                .fetch_into_l1 = level1_bytes() > kSmallLevel1,
                 .k = std::min(walk.depth, b.k - k),
                 .start = stretch == 0 ? Start::from_zero : Start::from_stored};
   const std::int64_t ahead = ceil_div(kFetchAhead, walk.depth * kLaneColumns);

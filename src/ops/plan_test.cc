@@ -256,17 +256,15 @@ TEST(Regions, AreOneWhereOneTileHoldsTheRowsOfAllRanks) {
   EXPECT_EQ(ranks_of("ascend950pr", 8), apart);
 }
 
-TEST(SumOrder, FollowsTheGlobalRows) {
+TEST(SumOrder, FollowsTheRowsOfAProduct) {
   Device device = load_device("host");
   device.rows_lane_max = 8;
   const auto order = [&](OperatorKind op, std::int64_t m) {
     return make_plan(problem_of(op, 4, {m, 16, 64}), device).order;
   };
-  for (OperatorKind op : {all_to_all_matmul, all_gather_matmul}) {  // R · m rows
-    EXPECT_EQ(order(op, 2), SumOrder::lane);
-    EXPECT_EQ(order(op, 3), SumOrder::panel);
-  }
-  for (OperatorKind op : {matmul_all_gather, matmul_reduce_scatter}) {  // M rows
+  EXPECT_EQ(order(all_gather_matmul, 2), SumOrder::lane);  // R · m rows
+  EXPECT_EQ(order(all_gather_matmul, 3), SumOrder::panel);
+  for (OperatorKind op : {all_to_all_matmul, matmul_all_gather, matmul_reduce_scatter}) {
     EXPECT_EQ(order(op, 8), SumOrder::lane);
     EXPECT_EQ(order(op, 9), SumOrder::panel);
   }

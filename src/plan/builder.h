@@ -59,7 +59,7 @@ void make_grids(PlanBuilder& builder, int window);
 // plan.reduction for rows of plan.problem.n columns.
 void make_reduction(PlanBuilder& builder);
 
-// Sum order by the operator's global rows, and the warnings that every plan may carry.
-void finish_plan(PlanBuilder& builder, std::int64_t global_rows);
+// Sum order by the rows that a rank multiplies, and the warnings that every plan may carry.
+void finish_plan(PlanBuilder& builder, std::int64_t product_rows);
 
 }  // namespace tandem

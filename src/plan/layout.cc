@@ -166,9 +166,9 @@ void make_reduction(PlanBuilder& builder) {
   reduction.out_offset = place(reduction, "out", cells * out).offset;
 }
 
-void finish_plan(PlanBuilder& builder, std::int64_t global_rows) {
+void finish_plan(PlanBuilder& builder, std::int64_t product_rows) {
   Plan& plan = builder.plan;
-  plan.order = global_rows <= plan.device.rows_lane_max ? SumOrder::lane : SumOrder::panel;
+  plan.order = product_rows <= plan.device.rows_lane_max ? SumOrder::lane : SumOrder::panel;
   // A tile that covers all rows reads each byte of the weights once in a launch: whole lines of
   // them may pass the cache by.
   const bool gathers = plan.problem.op == OperatorKind::all_gather_matmul;

@@ -63,7 +63,7 @@ void fill_plan(PlanBuilder& builder) {
     plan.regions.push_back({"round", round, RegionRanks::own, plan.slices[round]});
   }
   make_grids(builder, plan.device.shared_workers ? 1 : 4);
-  finish_plan(builder, plan.ranks * problem.m);
+  finish_plan(builder, problem.m);
 }
 
 }  // namespace tandem::all_to_all_matmul
