@@ -10,10 +10,10 @@
 #include "gemm/tile_product.h"
 #include "host/launch_site.h"
 #include "launches.h"
+#include "link_figures.h"
 #include "ops/registry.h"
 #include "plan/print.h"
 #include "problem_fields.h"
-#include "report/device_json.h"
 #include "tandem/error.h"
 #include "tandem/version.h"
 #include "transpose.h"
@@ -21,18 +21,6 @@
 
 namespace tandem {
 namespace {
-
-Device host_device(int workers) {
-  Device device = load_device("host");
-  device.cores = workers;
-  return device;
-}
-
-int smallest(const std::vector<std::string>& texts) {
-  int value = std::stoi(texts[0]);
-  for (const std::string& text : texts) value = std::min(value, std::stoi(text));
-  return value;
-}
 
 // A plan and the cores that run it.
 struct Prepared {
@@ -106,9 +94,7 @@ Operator::Operator(World& world, const Problem& problem) : impl_(std::make_uniqu
   fields.emplace_back("version", std::string(kVersion));
   fault_in_fields(world.rank(), fields);
   world.agree(std::string(to_string(problem.op)), fields);
-  const int workers = smallest(
-      world.impl().rank->exchange("the count of workers", std::to_string(world.workers())));
-  impl.device = host_device(workers);
+  impl.device = device_of(world, problem);
   impl.use(problem.m);
   const auto& slices = impl.current->plan.slices;
   impl.slice_rows = slices.empty() ? 0 : slices.front().count;

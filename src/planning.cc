@@ -14,13 +14,49 @@
 namespace tandem {
 namespace {
 
+// Why these figures describe no link; empty if none are given.
+std::string link_reasons(const PlanOptions& options, const Device& device) {
+  if (!options.link_mb_s && !options.link_latency_us) return "";
+  std::string reasons;
+  const auto refuse = [&](const std::string& reason) {
+    reasons += cat(reasons.empty() ? "" : "\n", "plan: ", reason);
+  };
+  if (!options.link_mb_s || !options.link_latency_us) {
+    refuse("--link-mb-s and --link-latency-us describe a link together; give both");
+  }
+  constexpr std::int64_t kMax = 1'000'000'000;
+  const auto check = [&](std::string_view name, std::optional<std::int64_t> value) {
+    if (value && (*value < 1 || *value > kMax)) {
+      refuse(cat(name, " is ", *value, "; use 1 to ", kMax));
+    }
+  };
+  check("--link-mb-s", options.link_mb_s);
+  check("--link-latency-us", options.link_latency_us);
+  if (!device.shared_workers) {
+    refuse(cat("rounds on ", device.name, " don't follow a link's figures; leave them out"));
+  }
+  return reasons;
+}
+
 Plan plan_on(const Problem& problem, const PlanOptions& options) {
   Device device = load_device(options.device);
   // Only devices without cores of their own ask how many workers there are.
   if (device.shared_workers) {
     device.cores = options.workers.value_or(default_workers(problem.ranks));
   }
-  return make_plan(problem, device);
+  std::string reasons = link_reasons(options, device);
+  if (options.link_mb_s && reasons.empty()) {
+    device.costs.link_mb_s = *options.link_mb_s;
+    device.costs.link_latency_ns = *options.link_latency_us * 1000;
+  }
+  try {
+    Plan plan = make_plan(problem, device);
+    if (reasons.empty()) return plan;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::refused) throw;
+    reasons = reasons.empty() ? error.what() : cat(error.what(), '\n', reasons);
+  }
+  throw Error(ErrorKind::refused, reasons);
 }
 
 // "name   text" with the texts below each other.

@@ -2,6 +2,7 @@
 // Questions that are answered without running anything.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,9 @@ namespace tandem {
 struct PlanOptions {
   std::string device = "host";  // a built-in device, or the path of a device file
   std::optional<int> workers;   // of a rank on the host; default: its share of the processors
+  // Of the link between ranks on the host, which choose the rounds; both or none. Default: memory.
+  std::optional<std::int64_t> link_mb_s;       // 10^6 bytes a second, as `tandem selftest` prints
+  std::optional<std::int64_t> link_latency_us;
 };
 
 // The plan as text for a person, or as JSON. Throw Error{refused} with every reason against it.

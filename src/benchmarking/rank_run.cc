@@ -11,6 +11,7 @@
 #include "benchmarking/pace.h"
 #include "cases/verify.h"
 #include "host/link/link.h"
+#include "link_figures.h"
 #include "mx/output.h"
 #include "problem_fields.h"
 #include "tandem/error.h"
@@ -225,15 +226,6 @@ void agree(World& world, const BenchSetup& setup) {
   world.agree(cat("bench of ", to_string(setup.problem.op)), fields);
 }
 
-int fewest_workers(World& world) {
-  int fewest = world.workers();
-  for (const std::string& text :
-       world.impl().rank->exchange("the count of workers", cat(world.workers()))) {
-    fewest = std::min(fewest, std::stoi(text));
-  }
-  return fewest;
-}
-
 }  // namespace
 
 BenchRankReport run_bench_rank(World& world, BenchSetup& setup, SpinBarrier* near) {
@@ -243,7 +235,7 @@ BenchRankReport run_bench_rank(World& world, BenchSetup& setup, SpinBarrier* nea
   }
   try {
     agree(world, setup);
-    plan_for(setup, fewest_workers(world));
+    plan_for(setup, device_of(world, setup.problem));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::refused) throw;
     BenchRankReport refused;

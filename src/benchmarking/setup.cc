@@ -109,7 +109,9 @@ std::unique_ptr<BenchSetup> make_bench_setup(const WorldOptions& world, const Ca
   collect(reasons, [&] { check_options(world, asked, options); });
   if (asked.operator_name.empty()) {
     collect(reasons, [&] {
-      plan_for(*setup, world.workers.value_or(default_workers(asked.problem.ranks)));
+      Device device = load_device("host");
+      device.cores = world.workers.value_or(default_workers(asked.problem.ranks));
+      plan_for(*setup, device);
     });
   }
   for (const std::string& why : setup->plan.unsound) {
@@ -121,9 +123,7 @@ std::unique_ptr<BenchSetup> make_bench_setup(const WorldOptions& world, const Ca
   return setup;
 }
 
-void plan_for(BenchSetup& setup, int workers) {
-  Device device = load_device("host");
-  device.cores = workers;
+void plan_for(BenchSetup& setup, const Device& device) {
   setup.plan = make_plan(setup.problem, device);
   Problem serial = setup.problem;
   serial.tiles = 1;

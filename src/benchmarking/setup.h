@@ -31,8 +31,8 @@ struct BenchSetup {
 // Throws Error{refused} with every reason.
 std::unique_ptr<BenchSetup> make_bench_setup(const WorldOptions& world, const CaseOptions& asked,
                                              const BenchOptions& options);
-// Plans for as many threads of a rank: how many there are is known when all have come.
-void plan_for(BenchSetup& setup, int workers);
+// The plans of the arms. How many workers there are, and the links, is known when all have come.
+void plan_for(BenchSetup& setup, const Device& device);
 // What one rank's products are.
 double flops_of_rank(const Plan& plan, int rank);
 

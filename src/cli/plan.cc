@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -14,6 +16,8 @@ namespace {
 
 struct PlanRequest : Request {
   bool json = false;
+  std::optional<std::int64_t> link_mb_s;
+  std::optional<std::int64_t> link_latency_us;
 };
 
 int plan(PlanRequest& request) {
@@ -22,7 +26,10 @@ int plan(PlanRequest& request) {
   request.collect([&] {
     if (kinds.empty()) return;
     const Problem problem = problem_of(request, kinds[0]);
-    const PlanOptions options{.device = request.device, .workers = request.world.workers};
+    const PlanOptions options{.device = request.device,
+                              .workers = request.world.workers,
+                              .link_mb_s = request.link_mb_s,
+                              .link_latency_us = request.link_latency_us};
     text = request.json ? plan_json(problem, options) : plan_text(problem, options);
   });
   if (request.is_refused()) return exit_code(ErrorKind::refused);
@@ -42,6 +49,10 @@ void add_plan(CLI::App& program, int& exit_code) {
                   "a built-in device or a device file; see 'tandem list devices' [host]")
       ->type_name("NAME|FILE");
   add_workers_option(*app, *request);
+  add_number(*app, *request, "--link-mb-s", request->link_mb_s,
+             "the ranks are connected by a link of so many MB/s; default: memory");
+  add_number(*app, *request, "--link-latency-us", request->link_latency_us,
+             "and of this latency, as 'tandem selftest --transport' tells");
   app->add_flag("--json", request->json, "print JSON");
   app->callback([request, &exit_code] { exit_code = plan(*request); });
 }

@@ -141,6 +141,11 @@ CLI::Option* add_number(CLI::App& app, Request& request, const std::string& name
   return add_integer(app, request, name, target, help);
 }
 
+CLI::Option* add_number(CLI::App& app, Request& request, const std::string& name,
+                        std::optional<std::int64_t>& target, const std::string& help) {
+  return add_integer(app, request, name, target, help);
+}
+
 void add_problem_options(CLI::App& app, Request& request) {
   Problem& problem = request.options.problem;
   app.add_option("OPERATOR", request.operator_word, "name of an operator; see 'tandem list'");

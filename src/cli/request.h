@@ -53,6 +53,8 @@ void add_timeout_option(CLI::App& app, Request& request);
 // An option with a whole number. The target stays as it is where the text is none.
 CLI::Option* add_number(CLI::App& app, Request& request, const std::string& name,
                         std::int64_t& target, const std::string& help);
+CLI::Option* add_number(CLI::App& app, Request& request, const std::string& name,
+                        std::optional<std::int64_t>& target, const std::string& help);
 
 enum class AllOperators { allowed, refused };
 

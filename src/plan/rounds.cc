@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 
 #include "base/checked.h"
 #include "base/strings.h"
+#include "mx/matrix.h"
 #include "plan/builder.h"
 #include "plan/partition.h"
 
@@ -19,15 +21,80 @@ bool check_count(PlanBuilder& builder, std::int64_t rounds) {
   return false;
 }
 
-// A default that keeps slices of at least 32 rows: enough for a product to hide a transfer
-// behind, few enough that synchronisation stays small.
-std::int64_t default_rounds(std::int64_t rows) { return std::clamp<std::int64_t>(rows / 32, 1, 4); }
+// Slices of at least 32 rows: each round reads the weights again.
+constexpr std::int64_t kSliceRows = 32;
+constexpr std::int64_t kMemoryRounds = 4;
+constexpr std::int64_t kLinkRounds = 64;
+// Of the link, in each round: a flush and its answer, a request and a barrier word.
+constexpr int kLatenciesPerRound = 4;
+
+// What a rank multiplies and what it sends, in microseconds, each alone. 0: not known.
+struct Halves {
+  double products = 0;
+  double transfers = 0;
+};
+
+Halves halves_of(const Plan& plan) {
+  const Problem& problem = plan.problem;
+  const DeviceCosts& costs = plan.device.costs;
+  const auto m = static_cast<double>(problem.m), n = static_cast<double>(problem.n);
+  const auto k = static_cast<double>(problem.k);
+  const double ranks = plan.ranks;
+  const double codes = 1 + 1.0 / static_cast<double>(kGroup);  // bytes of one, with its scale
+  double products = m * n * k;
+  double sent = 0;
+  switch (problem.op) {
+    case OperatorKind::all_to_all_matmul:
+      sent = (ranks - 1) * m * k / ranks * codes;
+      break;
+    case OperatorKind::all_gather_matmul:
+      products *= ranks;
+      sent = (ranks - 1) * m * k * codes;
+      break;
+    case OperatorKind::matmul_all_gather:
+      products /= ranks;
+      sent = (ranks - 1) * m * n / ranks * static_cast<double>(element_bytes(problem.dtype_c));
+      break;
+    case OperatorKind::matmul_reduce_scatter:
+      sent = (ranks - 1) * m / ranks * n * static_cast<double>(element_bytes(problem.staging));
+      break;
+  }
+  const auto step = static_cast<double>(costs.cube_m * costs.cube_n * costs.cube_k);
+  const double per_us = step * static_cast<double>(costs.steps_per_kcycle * costs.clock_mhz) /
+                        1000 * std::max(1, plan.device.cores);
+  return {per_us > 0 ? products / per_us : 0, sent / static_cast<double>(costs.link_mb_s)};
+}
+
+// One round of the shorter half cannot be hidden, and each round costs latencies of the link:
+// shorter / T + T · latencies is least at the root. See docs/decisions/0013.
+std::int64_t rounds_over_a_link(PlanBuilder& builder, std::int64_t most) {
+  const Halves halves = halves_of(builder.plan);
+  const double shorter =
+      halves.products > 0 ? std::min(halves.products, halves.transfers) : halves.transfers;
+  const double latency = static_cast<double>(builder.device().costs.link_latency_ns) / 1000;
+  const double best = std::sqrt(shorter / (kLatenciesPerRound * latency));
+  const auto rounds = std::clamp<std::int64_t>(std::llround(best), 1, std::min(most, kLinkRounds));
+  const auto whole = [](double us) { return std::llround(us); };
+  builder.note(cat("rounds: ", rounds, ", for transfers of ", whole(halves.transfers),
+                   " us beside products of about ", whole(halves.products), " us, over a link of ",
+                   builder.device().costs.link_mb_s, " MB/s and ", whole(latency), " us"));
+  return rounds;
+}
+
+// In memory any count up to 32 takes the same time. A link has a latency.
+std::int64_t default_rounds(PlanBuilder& builder, std::int64_t rows) {
+  const std::int64_t most = std::max<std::int64_t>(1, rows / kSliceRows);
+  const DeviceCosts& costs = builder.device().costs;
+  const bool over_a_link = costs.link_latency_ns > 0 && costs.link_mb_s > 0;
+  if (over_a_link && builder.plan.ranks > 1) return rounds_over_a_link(builder, most);
+  return std::min(most, kMemoryRounds);
+}
 
 void make_balanced(PlanBuilder& builder, std::int64_t rows) {
   const Problem& problem = builder.problem();
-  std::int64_t rounds = default_rounds(rows);
-  if (problem.tiles) rounds = *problem.tiles;
-  if (problem.tile_rows) rounds = ceil_div(rows, *problem.tile_rows);
+  const std::int64_t asked = problem.tile_rows ? ceil_div(rows, *problem.tile_rows) : 0;
+  std::int64_t rounds = problem.tiles ? *problem.tiles : asked;
+  if (rounds == 0) rounds = default_rounds(builder, rows);
   if (rounds > rows) {
     if (problem.tiles) builder.note(cat("--tiles ", rounds, " clamped to the ", rows, " rows"));
     rounds = rows;

@@ -81,6 +81,54 @@ TEST(BalancedRounds, TakeTheFewestWhoseRowsAreWithinTileRows) {
   }
 }
 
+// 1 GB/s, products that take twice as long as the transfers.
+PlanBuilder over_a_link(std::int64_t latency_ns) {
+  PlanBuilder builder = builder_for(RoundsRule::balanced);
+  Plan& plan = builder.plan;
+  plan.ranks = plan.problem.ranks = 2;
+  plan.problem.op = OperatorKind::matmul_reduce_scatter;
+  plan.problem.m = 4000;
+  plan.problem.n = 1000;
+  plan.problem.k = 1000;
+  // 2000 × 1000 BF16 are sent in 4 ms, 4 · 10⁹ products take 8 ms.
+  plan.device.costs.link_mb_s = 1000;
+  plan.device.costs.link_latency_ns = latency_ns;
+  plan.device.costs.cube_m = plan.device.costs.cube_n = 1;
+  plan.device.costs.cube_k = 500;
+  plan.device.costs.steps_per_kcycle = 1000;
+  plan.device.costs.clock_mhz = 1000;
+  return builder;
+}
+
+TEST(BalancedRounds, OverALinkWeighWhatIsExposedAgainstLatencies) {
+  // The root of 4000 us over four latencies.
+  for (auto [latency_us, rounds] : {std::pair{10, 10}, {40, 5}, {250, 2}, {4000, 1}, {1, 32}}) {
+    PlanBuilder builder = over_a_link(latency_us * 1000);
+    make_rounds(builder, 2000, 1, TailUse::any_rows);
+    EXPECT_EQ(builder.plan.rounds(), rounds) << latency_us;
+  }
+  PlanBuilder builder = over_a_link(10'000);
+  make_rounds(builder, 200, 1, TailUse::any_rows);  // slices of 32 rows
+  EXPECT_EQ(builder.plan.rounds(), 6);
+  builder = over_a_link(10'000);
+  make_rounds(builder, 2000, 1, TailUse::any_rows);
+  EXPECT_EQ(builder.plan.notes.front(),
+            "rounds: 10, for transfers of 4000 us beside products of about 8000 us, over a link of "
+            "1000 MB/s and 10 us");
+}
+
+TEST(BalancedRounds, OverALinkFollowTheShorterHalf) {
+  PlanBuilder builder = over_a_link(10'000);
+  builder.plan.problem.k = 125;  // products of 1 ms
+  make_rounds(builder, 2000, 1, TailUse::any_rows);
+  EXPECT_EQ(builder.plan.rounds(), 5);
+  builder = over_a_link(10'000);
+  builder.plan.problem.tiles = 3;
+  make_rounds(builder, 2000, 1, TailUse::any_rows);
+  EXPECT_EQ(builder.plan.rounds(), 3);
+  EXPECT_TRUE(builder.plan.notes.empty());
+}
+
 TEST(BalancedRounds, DefaultToAtMostFourOfAtLeast32Rows) {
   for (auto [rows, rounds] : {std::pair{1, 1}, {63, 1}, {64, 2}, {100, 3}, {128, 4}, {100000, 4}}) {
     PlanBuilder builder = builder_for(RoundsRule::balanced);

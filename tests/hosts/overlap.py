@@ -94,7 +94,7 @@ def parse(arguments):
     parser.add_argument("tandem")
     parser.add_argument("--rate", default="1gbit")
     parser.add_argument("--compute", choices=("sleep", "real"), default="sleep")
-    parser.add_argument("--tiles", default="4,8,16")
+    parser.add_argument("--tiles", default="4,8,16", help="rounds; plan: as many as it chooses")
     parser.add_argument("--transports", default="tcp,ucx")
     parser.add_argument("--operators", default=",".join(OPERATORS))
     parser.add_argument("--launches", default="8")
@@ -123,8 +123,9 @@ def main(arguments):
                          for word in item]
                 for transport in asked.transports.split(","):
                     for tiles in asked.tiles.split(","):
-                        words = [operator, *given, "--transport", transport, "--tiles", tiles,
-                                 "--compute", asked.compute, "--workers", 1, "--arms",
+                        rounds = [] if tiles == "plan" else ["--tiles", tiles]
+                        words = [operator, *given, "--transport", transport, *rounds, "--compute",
+                                  asked.compute, "--workers", 1, "--arms",
                                  "fused,compute,comm", "--launches", asked.launches, *extra]
                         print(row(measure(hosts, program, words)), flush=True)
     except NotPermitted as error:
