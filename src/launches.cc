@@ -44,4 +44,16 @@ Launch make_launch(const Plan& plan, int rank) {
   return launch;
 }
 
+gemm::PackedWeights pack_weights(const Plan& plan, const MxMatrix& b, SumOrder order) {
+  std::vector<MxMatrix> segments;
+  for (int segment = 0; segment < plan.k_segments(); ++segment) {
+    const Slice k = plan.k_segments() > 1 ? plan.k_of(segment) : Slice{0, plan.problem.k};
+    MxMatrix& part = segments.emplace_back(b);
+    part.k = k.count;
+    part.codes += k.first;
+    part.scales += k.first / kGroup;
+  }
+  return gemm::PackedWeights(segments, order);
+}
+
 }  // namespace tandem

@@ -137,18 +137,16 @@ void Operator::prepare(const MxOperand& b) {
     transpose_bytes(b.codes, held.b_k, held.b_columns, canonical.data());
     codes = canonical.data();
   }
-  std::vector<MxMatrix> segments;
-  for (int segment = 0; segment < plan.k_segments(); ++segment) {
-    const Slice k = plan.k_segments() > 1 ? plan.k_of(segment) : Slice{0, plan.problem.k};
-    segments.push_back({.format = plan.problem.dtype_b,
-                        .rows = held.b_columns,
-                        .k = k.count,
-                        .codes = codes + k.first,
-                        .pitch = held.b_k,
-                        .scales = b.scales + k.first / kGroup,
-                        .scale_pitch = scale_bytes(held.b_k)});
-  }
-  impl_->weights = std::make_unique<gemm::PackedWeights>(segments);
+  const MxMatrix columns{.format = plan.problem.dtype_b,
+                         .rows = held.b_columns,
+                         .k = held.b_k,
+                         .codes = codes,
+                         .pitch = held.b_k,
+                         .scales = b.scales,
+                         .scale_pitch = scale_bytes(held.b_k)};
+  // Products of fewer rows than the largest m's sum in lane order if it does.
+  const SumOrder order = impl_->prepared.at(impl_->problem.m).plan.order;
+  impl_->weights = std::make_unique<gemm::PackedWeights>(pack_weights(plan, columns, order));
 }
 
 void Operator::run(const MxOperand& a, void* c, const float* bias) {

@@ -17,18 +17,6 @@ MxRows rows_of_a(const Problem& problem, const OperandSource& source, int rank) 
   return a;
 }
 
-std::unique_ptr<gemm::PackedWeights> pack(const Plan& plan, const MxMatrix& b) {
-  std::vector<MxMatrix> segments;
-  for (int segment = 0; segment < plan.k_segments(); ++segment) {
-    const Slice k = plan.k_segments() > 1 ? plan.k_of(segment) : Slice{0, plan.problem.k};
-    MxMatrix& part = segments.emplace_back(b);
-    part.k = k.count;
-    part.codes += k.first;
-    part.scales += k.first / kGroup;
-  }
-  return std::make_unique<gemm::PackedWeights>(segments);
-}
-
 bool exchanges_first(OperatorKind op) {
   return op == OperatorKind::all_to_all_matmul || op == OperatorKind::all_gather_matmul;
 }
@@ -47,7 +35,8 @@ BenchArms::BenchArms(World& world, const BenchSetup& setup, SpinBarrier* near)
   c_.resize(static_cast<std::size_t>(
       multiply({held.c_rows, held.c_columns, element_bytes(problem.dtype_c)})));
   const MxRows b = columns_of_b(problem, *setup.source, world.rank());
-  weights_ = pack(setup.plan, b.view());
+  weights_ =
+      std::make_unique<gemm::PackedWeights>(pack_weights(setup.plan, b.view(), setup.plan.order));
   windows_ = world.impl().rank->allocate_windows(
       std::max(setup.plan.window_bytes, setup.serial_plan.window_bytes));
   make_sites();

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/strings.h"
+#include "launches.h"
 #include "mx/output.h"
 #include "ops/registry.h"
 
@@ -16,20 +17,6 @@ namespace {
 
 constexpr int kPoison = 0xFF;
 constexpr std::uint64_t kSeedStep = 1000003;  // between launches
-
-gemm::PackedWeights pack(const Plan& plan, const MxRows& columns) {
-  const MxMatrix b = columns.view();
-  std::vector<MxMatrix> segments;
-  for (int segment = 0; segment < plan.k_segments(); ++segment) {
-    const Slice k = plan.k_segments() > 1 ? plan.k_of(segment) : Slice{0, plan.problem.k};
-    MxMatrix part = b;
-    part.k = k.count;
-    part.codes += k.first;
-    part.scales += k.first / kGroup;
-    segments.push_back(part);
-  }
-  return gemm::PackedWeights(segments);
-}
 
 void copy_into(sim::Machine& machine, int rank, Buffer buffer, const void* from) {
   const auto& extents = machine.program().ranks[rank].launch.extents;
@@ -62,7 +49,7 @@ CheckValues::CheckValues(const Plan& plan, int launches, std::uint64_t seed) : p
   std::vector<MxRows> b;
   for (int rank = 0; rank < plan.ranks; ++rank) {
     b.push_back(columns_of_b(problem, *fixed, rank));
-    weights_.push_back(pack(plan, b.back()));
+    weights_.push_back(pack_weights(plan, b.back().view(), plan.order));
   }
   for (int launch = 0; launch < launches; ++launch) {
     const auto source = make_generator(

@@ -62,12 +62,9 @@ ColumnsToCodes chunk_of(const WeightSegment& segment, std::int64_t panel, std::i
   return step;
 }
 
-WeightSegment pack_segment(const MxMatrix& source) {
+void make_panels(WeightSegment& segment) {
   const Kernels& table = kernels();
-  WeightSegment segment;
-  segment.k = source.k;
-  copy_canonical(source, segment);
-  find_exact_columns(segment);
+  const MxMatrix& source = segment.canonical;
   const std::int64_t panels = ceil_div(source.rows, kPanelColumns);
   segment.panels = AlignedBuffer<float>(tandem::multiply({panels, kPanelColumns, source.k}));
   alignas(kCacheLine) std::uint8_t codes[kChunkDepth * kPanelColumns];
@@ -86,7 +83,6 @@ WeightSegment pack_segment(const MxMatrix& source) {
                             .panel = target + k * kPanelColumns});
     }
   }
-  return segment;
 }
 
 // Where row `row` of the tile begins, and how far apart its blocks of 16 k's lie.
@@ -123,13 +119,18 @@ void pack_row(PackedRows::Impl& impl, std::int64_t row, const MxMatrix& part,
 
 }  // namespace
 
-PackedWeights::PackedWeights(std::span<const MxMatrix> segments) : impl_(std::make_unique<Impl>()) {
+PackedWeights::PackedWeights(std::span<const MxMatrix> segments, SumOrder order)
+    : impl_(std::make_unique<Impl>()) {
   const FloatState state;
   if (!segments.empty()) impl_->columns = segments.front().rows;
   for (const MxMatrix& segment : segments) {
     TANDEM_CHECK(segment.rows == impl_->columns, "the K segments of B differ in columns");
     TANDEM_CHECK(segment.format == segments.front().format, "the K segments of B differ in format");
-    impl_->segments.push_back(pack_segment(segment));
+    WeightSegment& packed = impl_->segments.emplace_back();
+    packed.k = segment.k;
+    copy_canonical(segment, packed);
+    find_exact_columns(packed);
+    if (order == SumOrder::panel) make_panels(packed);
   }
 }
 

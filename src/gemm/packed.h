@@ -14,7 +14,7 @@ namespace tandem::gemm {
 // One K segment of B.
 struct WeightSegment {
   std::int64_t k = 0;
-  AlignedBuffer<float> panels;
+  AlignedBuffer<float> panels;        // none in weights for lane order alone
   AlignedBuffer<std::uint8_t> codes;  // rows padded with zeros to whole cache lines
   AlignedBuffer<std::uint8_t> scales;
   MxMatrix canonical;                       // views the two

@@ -68,6 +68,33 @@ TEST(PackedWeights, OwnsWhatItNeeds) {
   }
 }
 
+// Made for lane order they hold the codes alone, and give the same bits, the exact path included.
+TEST(PackedWeights, ForLaneOrderHaveNoPanels) {
+  Rng rng(23);
+  for (const std::int64_t k : {40, 1000}) {
+    Operand a = Operand::random(ElementFormat::e4m3, 5, k, 0, rng);
+    Operand b = Operand::random(ElementFormat::e4m3, 33, k, 0, rng);
+    b.scale(7, 0) = 250;
+    const MxMatrix view_a = a.view(), view_b = b.view();
+    const PackedWeights both(std::span(&view_b, 1));
+    const PackedWeights codes(std::span(&view_b, 1), SumOrder::lane);
+    EXPECT_LT(codes.bytes(), 33 * (k + 64) * 5 / 4);
+    EXPECT_GT(both.bytes(), 33 * k * 5);
+    PackedRows rows;
+    rows.pack(std::span(&view_a, 1), SumOrder::lane);
+    Results expected(5, 33), found(5, 33);
+    multiply(rows, both, 0, 0, 33, SumOrder::lane, Start::from_zero, expected.accumulators(),
+             kNoPause);
+    multiply(rows, codes, 0, 0, 33, SumOrder::lane, Start::from_zero, found.accumulators(),
+             kNoPause);
+    EXPECT_TRUE(found.equals(expected));
+    rows.pack(std::span(&view_a, 1), SumOrder::panel);
+    EXPECT_DEATH(multiply(rows, codes, 0, 0, 33, SumOrder::panel, Start::from_zero,
+                          found.accumulators(), kNoPause),
+                 "lane order");
+  }
+}
+
 // A smaller tile after a larger one finds no trace of it, whatever order and marks it had.
 TEST(PackedRows, AreReused) {
   Rng rng(5);

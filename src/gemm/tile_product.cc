@@ -293,6 +293,8 @@ void multiply(const PackedRows& rows, const PackedWeights& weights, int segment,
   TANDEM_CHECK(packed.rows == 0 || packed.k == columns.k, "the operands of a product differ in k");
   TANDEM_CHECK(packed.rows == 0 || packed.order == order, "rows packed for another order");
   if (packed.rows == 0 || count == 0) return;
+  TANDEM_CHECK(order == SumOrder::lane || columns.panels.size() >= columns.k * weights.columns(),
+               "weights for lane order in a product in panel order");
 
   FloatState state;
   Pacer pacer(pause, state);

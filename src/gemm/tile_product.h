@@ -13,13 +13,14 @@
 
 namespace tandem::gemm {
 
-// B [K, N] packed once per operator: FP32 panels with the scales applied, per K segment. Keeps a
-// canonical copy of the codes for lane order and for the exact path. Immutable, shared by all
-// workers.
+// B [K, N] packed once per operator, per K segment: a canonical copy of the codes for lane order
+// and for the exact path, and FP32 panels with the scales applied for panel order. Immutable,
+// shared by all workers.
 class PackedWeights {
  public:
   // One MxMatrix per K segment, all with the same count of rows (= columns of B) and one format.
-  explicit PackedWeights(std::span<const MxMatrix> segments);
+  // Made for lane order, they have no panels, a fifth of the memory, and serve no other.
+  explicit PackedWeights(std::span<const MxMatrix> segments, SumOrder order = SumOrder::panel);
   ~PackedWeights();
   PackedWeights(PackedWeights&&) noexcept;
   PackedWeights& operator=(PackedWeights&&) noexcept;

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/checked.h"
 #include "base/strings.h"
+#include "mx/matrix.h"
 
 namespace tandem {
 namespace {
@@ -93,16 +95,22 @@ std::vector<FlagUse> flag_uses(const Plan& plan) {
 
 std::vector<Budget> budgets(const Plan& plan) {
   const DeviceMemory& memory = plan.device.memory;
-  std::int64_t weights = 0;
+  std::int64_t columns = 0;
   for (int rank = 0; rank < plan.ranks; ++rank) {
-    weights = std::max(weights, 4 * plan.problem.k * plan.columns_of(rank).count);
+    columns = std::max(columns, plan.columns_of(rank).count);
   }
+  const bool panels = plan.order == SumOrder::panel;
+  const std::int64_t k = plan.problem.k;
+  const std::int64_t column_bytes = k * (panels ? 5 : 1) + ceil_div(k, kGroup);
   std::vector<Budget> list{{"window", plan.window_bytes, memory.window_bytes}};
   if (plan.staging_bytes > 0) list.push_back({"staging", plan.staging_bytes, 0});
   if (plan.reduction.cores > 0) {
     list.push_back({"unified buffer", plan.reduction.ub_bytes, memory.ub_bytes});
   }
-  if (plan.device.shared_workers) list.push_back({"packed weights, 4 k n", weights, 0});
+  if (plan.device.shared_workers) {
+    list.push_back({panels ? "packed weights, codes and FP32" : "packed weights, codes",
+                    column_bytes * columns, 0});
+  }
   return list;
 }
 
