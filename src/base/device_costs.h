@@ -7,6 +7,9 @@
 
 namespace tandem {
 
+// Shared workers: a weight that is packed for panel order, BF16.
+inline constexpr std::int64_t kPackedWeightBytes = 2;
+
 struct DeviceCosts {
   // Matrix unit of one cube core: one step takes cube_m × cube_n × cube_k products.
   std::int64_t clock_mhz = 0;

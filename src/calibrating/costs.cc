@@ -92,7 +92,7 @@ class Costs {
     for (const ProductPoint& point : measured_.products) {
       if (point.order != SumOrder::panel || !point.streams || point.k < 1024) continue;
       extra += std::max(0.0, point.ns - line.x * steps(point) - line.y);
-      bytes += static_cast<double>(point.columns * point.k * 4);
+      bytes += static_cast<double>(point.columns * point.k * kPackedWeightBytes);
     }
     DeviceCosts& costs = file_.device.costs;
     costs.clock_mhz = 1000;

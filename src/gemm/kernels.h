@@ -5,9 +5,10 @@
 // Layouts, k in blocks of 16 (kBlock):
 //   rows of A, panel order   [panel of 6 rows][k / 16][6][16]
 //   rows of A, lane order    [k / 16][rows][16]
-//   columns of B             [panel of 16 columns][k][16], as FP32 or as codes
+//   columns of B             [panel of 16 columns][k][16], as BF16, FP32 or codes
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -27,8 +28,8 @@ inline constexpr int kLaneColumns = 2;
 // What a step fetches into the cache for a later one, spread over its own work: so many lines from
 // each of two places.
 struct Fetch {
-  const float* first = nullptr;
-  const float* second = nullptr;
+  const std::byte* first = nullptr;
+  const std::byte* second = nullptr;
   std::int64_t lines = 0;
 };
 
@@ -39,9 +40,10 @@ struct PanelStep {
   std::int64_t row_stride = 0;     // elements to the next panel of A
   int row_count = kPanelRows;      // the first 1 to 6 rows, or 12: two panels, where all are there
   const float* columns = nullptr;  // a panel of B, at the same k; 64-byte aligned
-  std::int64_t panel_stride = 0;   // elements to the next panel of B
-  int panels = 1;                  // of B: 1, or 2 where Kernels::panels_max allows
-  std::int64_t depth = 0;          // k's
+  const std::uint16_t* bf16_columns = nullptr;  // in its place, as BF16; 32-byte aligned
+  std::int64_t panel_stride = 0;                // elements to the next panel of B
+  int panels = 1;                               // of B: 1, or 2 where Kernels::panels_max allows
+  std::int64_t depth = 0;                       // k's
   Start start = Start::from_zero;
   float* sums = nullptr;
   std::int64_t pitch = 0;

@@ -2,6 +2,7 @@
 #include "gemm/packed.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "base/check.h"
@@ -62,27 +63,59 @@ ColumnsToCodes chunk_of(const WeightSegment& segment, std::int64_t panel, std::i
   return step;
 }
 
-void make_panels(WeightSegment& segment) {
+// The upper halves of FP32 values; false if a lower half is not 0.
+bool narrow(const float* values, std::int64_t count, std::uint16_t* bf16) {
+  std::uint32_t lost = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto bits = std::bit_cast<std::uint32_t>(values[i]);
+    lost |= bits & 0xFFFFu;
+    bf16[i] = static_cast<std::uint16_t>(bits >> 16);
+  }
+  return lost == 0;
+}
+
+// Calls take(element of all panels, values, count) with each chunk of a panel, decoded; ends early,
+// with false, when `take` returns false.
+template <typename Take>
+bool decode_panels(const WeightSegment& segment, const Take& take) {
   const Kernels& table = kernels();
-  const MxMatrix& source = segment.canonical;
-  const std::int64_t panels = ceil_div(source.rows, kPanelColumns);
-  segment.panels = AlignedBuffer<float>(tandem::multiply({panels, kPanelColumns, source.k}));
+  const std::int64_t panels = ceil_div(segment.canonical.rows, kPanelColumns);
   alignas(kCacheLine) std::uint8_t codes[kChunkDepth * kPanelColumns];
   alignas(kCacheLine) std::uint8_t scales[kChunkDepth / kGroup * kPanelColumns];
+  alignas(kCacheLine) float values[kChunkDepth * kPanelColumns];
   for (std::int64_t panel = 0; panel < panels; ++panel) {
-    float* target = segment.panels.data() + panel * segment.panel_stride();
     for (std::int64_t k = 0; k < segment.k; k += kChunkDepth) {
       ColumnsToCodes step = chunk_of(segment, panel, k);
       step.panel = codes;
       step.panel_scales = scales;
       table.columns_to_codes(step);
-      table.codes_to_panel({.format = source.format,
+      table.codes_to_panel({.format = segment.canonical.format,
                             .codes = codes,
                             .scales = scales,
                             .depth = step.k,
-                            .panel = target + k * kPanelColumns});
+                            .panel = values});
+      const std::int64_t first = panel * segment.panel_stride() + k * kPanelColumns;
+      if (!take(first, values, step.k * kPanelColumns)) return false;
     }
   }
+  return true;
+}
+
+void make_panels(WeightSegment& segment) {
+  const std::int64_t panels = ceil_div(segment.canonical.rows, kPanelColumns);
+  const std::int64_t size = tandem::multiply({panels, kPanelColumns, segment.k});
+  segment.bf16_panels = AlignedBuffer<std::uint16_t>(size);
+  const bool exact =
+      decode_panels(segment, [&](std::int64_t first, const float* values, std::int64_t count) {
+        return narrow(values, count, segment.bf16_panels.data() + first);
+      });
+  if (exact) return;
+  segment.bf16_panels = AlignedBuffer<std::uint16_t>();
+  segment.panels = AlignedBuffer<float>(size);
+  decode_panels(segment, [&](std::int64_t first, const float* values, std::int64_t count) {
+    std::copy_n(values, count, segment.panels.data() + first);
+    return true;
+  });
 }
 
 // Where row `row` of the tile begins, and how far apart its blocks of 16 k's lie.
@@ -146,6 +179,7 @@ std::int64_t PackedWeights::bytes() const {
   std::int64_t bytes = 0;
   for (const WeightSegment& segment : impl_->segments) {
     bytes += segment.panels.size() * static_cast<std::int64_t>(sizeof(float));
+    bytes += segment.bf16_panels.size() * static_cast<std::int64_t>(sizeof(std::uint16_t));
     bytes += segment.codes.size() + segment.scales.size();
     bytes += static_cast<std::int64_t>(segment.exact.size());
     bytes += static_cast<std::int64_t>(segment.exact_columns.capacity() * sizeof(std::int64_t));

@@ -14,13 +14,17 @@ namespace tandem::gemm {
 // One K segment of B.
 struct WeightSegment {
   std::int64_t k = 0;
-  AlignedBuffer<float> panels;        // none in weights for lane order alone
+  // One of the two, none in weights for lane order alone. BF16 holds every decoded code exactly,
+  // but for subnormals of FP32 below 2^-133.
+  AlignedBuffer<std::uint16_t> bf16_panels;
+  AlignedBuffer<float> panels;
   AlignedBuffer<std::uint8_t> codes;  // rows padded with zeros to whole cache lines
   AlignedBuffer<std::uint8_t> scales;
   MxMatrix canonical;                       // views the two
   std::vector<std::uint8_t> exact;          // 1: this column needs the exact path
   std::vector<std::int64_t> exact_columns;  // the same, as ascending indices
 
+  bool has_bf16_panels() const { return bf16_panels.size() > 0; }
   std::int64_t panel_stride() const { return k * kPanelColumns; }
 };
 

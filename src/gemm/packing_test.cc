@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "gemm/packed.h"
 #include "gemm/test_operands.h"
 
 #if defined(__SSE__)
@@ -79,7 +80,7 @@ TEST(PackedWeights, ForLaneOrderHaveNoPanels) {
     const PackedWeights both(std::span(&view_b, 1));
     const PackedWeights codes(std::span(&view_b, 1), SumOrder::lane);
     EXPECT_LT(codes.bytes(), 33 * (k + 64) * 5 / 4);
-    EXPECT_GT(both.bytes(), 33 * k * 5);
+    EXPECT_GT(both.bytes(), 33 * k * 3);
     PackedRows rows;
     rows.pack(std::span(&view_a, 1), SumOrder::lane);
     Results expected(5, 33), found(5, 33);
@@ -92,6 +93,38 @@ TEST(PackedWeights, ForLaneOrderHaveNoPanels) {
     EXPECT_DEATH(multiply(rows, codes, 0, 0, 33, SumOrder::panel, Start::from_zero,
                           found.accumulators(), kNoPause),
                  "lane order");
+  }
+}
+
+// BF16 panels where every value is one, FP32 panels where the smallest scales make values that are
+// not: with either the same bits as the reference, on each target.
+TEST(PackedWeights, AreBf16WhereThatIsExact) {
+  Rng rng(29);
+  const std::int64_t m = 13, n = 40, k = 70;
+  const Operand a = Operand::random(ElementFormat::e4m3, m, k, 100, rng);
+  for (const ElementFormat format : {ElementFormat::e4m3, ElementFormat::e5m2}) {
+    for (const bool tiny : {false, true}) {
+      Operand b = Operand::random(format, n, k, 0, rng);
+      b.raise_scales();
+      if (tiny) b.scale(17, 1) = 0;
+      b.code(17, 40) = 0x01;  // the smallest subnormal
+      const MxMatrix view_a = a.view(), view_b = b.view();
+      const PackedWeights weights(std::span(&view_b, 1));
+      const WeightSegment& segment = weights.impl().segments[0];
+      EXPECT_EQ(segment.has_bf16_panels(), !tiny);
+      EXPECT_EQ(segment.panels.size() > 0, tiny);
+      Results expected(m, n);
+      expected.fill(0.0f);
+      accumulate_reference(view_a, view_b, SumOrder::panel, expected.data(), expected.pitch());
+      for_each_target([&] {
+        PackedRows rows;
+        rows.pack(std::span(&view_a, 1), SumOrder::panel);
+        Results results(m, n);
+        multiply(rows, weights, 0, 0, n, SumOrder::panel, Start::from_zero, results.accumulators(),
+                 kNoPause);
+        EXPECT_TRUE(results.equals(expected));
+      });
+    }
   }
 }
 

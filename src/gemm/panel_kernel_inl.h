@@ -43,12 +43,20 @@ HWY_INLINE void add_rows(const float* a, V32 b0, V32 b1, PanelSums& s) {
   if constexpr (kRows > 5) multiply_add<kWidth>(a + 5 * kBlock, b0, b1, s.r5a, s.r5b);
 }
 
-template <Width kWidth, int kRows>
-HWY_INLINE void panel_k(const float* a, const float* b, const float* b_second, PanelSums& s) {
-  const F32 d;
+HWY_INLINE V32 load_columns(const float* b) { return hn::Load(F32(), b); }
+
+// BF16 is the upper half of FP32.
+HWY_INLINE V32 load_columns(const std::uint16_t* b) {
+  const hn::RebindToUnsigned<F32> d_bits;
+  const hn::Rebind<std::uint16_t, F32> d_half;
+  return hn::BitCast(F32(), hn::ShiftLeft<16>(hn::PromoteTo(d_bits, hn::Load(d_half, b))));
+}
+
+template <Width kWidth, int kRows, typename B>
+HWY_INLINE void panel_k(const float* a, const B* b, const B* b_second, PanelSums& s) {
   // Pinning b0 and b1 to registers with an empty asm: no gain with GCC 12 on Zen 4.
-  const V32 b0 = hn::Load(d, b);
-  const V32 b1 = kWidth == Width::two_vectors ? hn::Load(d, b_second) : b0;
+  const V32 b0 = load_columns(b);
+  const V32 b1 = kWidth == Width::two_vectors ? load_columns(b_second) : b0;
   add_rows<kWidth, kRows>(a, b0, b1, s);
 }
 
@@ -79,22 +87,21 @@ class Fetcher {
     for (due_ += lines_; due_ >= steps_; due_ -= steps_) {
       hwy::Prefetch(first_);
       hwy::Prefetch(second_);
-      first_ += kCacheLine / sizeof(float);
-      second_ += kCacheLine / sizeof(float);
+      first_ += kCacheLine;
+      second_ += kCacheLine;
     }
   }
 
  private:
-  const float* first_;
-  const float* second_;
+  const std::byte* first_;
+  const std::byte* second_;
   std::int64_t lines_;
   std::int64_t steps_;
   std::int64_t due_ = 0;
 };
 
-template <Width kWidth, int kRows>
-HWY_NOINLINE void panel_kernel(const PanelStep& step, const float* b, const float* b_second,
-                               float* sums) {
+template <Width kWidth, int kRows, typename B>
+HWY_NOINLINE void panel_kernel(const PanelStep& step, const B* b, const B* b_second, float* sums) {
   const std::int64_t pitch = step.pitch;
   const V32 zero = hn::Zero(F32());
   PanelSums s = {zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero};
@@ -137,11 +144,11 @@ HWY_NOINLINE void panel_kernel(const PanelStep& step, const float* b, const floa
 }
 
 // Two panels of rows at once, where there are registers for their 24 sums: B is read half as often.
-HWY_INLINE void tall_k(const float* a, const float* a_second, const float* b, const float* b_second,
+template <typename B>
+HWY_INLINE void tall_k(const float* a, const float* a_second, const B* b, const B* b_second,
                        PanelSums& s, PanelSums& t) {
-  const F32 d;
-  const V32 b0 = hn::Load(d, b);
-  const V32 b1 = hn::Load(d, b_second);
+  const V32 b0 = load_columns(b);
+  const V32 b1 = load_columns(b_second);
   add_rows<Width::two_vectors, kPanelRows>(a, b0, b1, s);
   add_rows<Width::two_vectors, kPanelRows>(a_second, b0, b1, t);
 }
@@ -164,7 +171,8 @@ HWY_INLINE void store_panel(const PanelSums& s, float* sums, std::int64_t pitch)
   store_sums<Width::two_vectors>(s.r5a, s.r5b, sums + 5 * pitch);
 }
 
-HWY_NOINLINE void tall_kernel(const PanelStep& step) {
+template <typename B>
+HWY_NOINLINE void tall_kernel(const PanelStep& step, const B* b) {
   const V32 zero = hn::Zero(F32());
   PanelSums s = {zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero};
   PanelSums t = s;
@@ -175,8 +183,7 @@ HWY_NOINLINE void tall_kernel(const PanelStep& step) {
   }
   const float* a = step.rows;
   const float* a_second = a + step.row_stride;
-  const float* b = step.columns;
-  const float* b_second = b + step.panel_stride;
+  const B* b_second = b + step.panel_stride;
   std::int64_t depth = step.depth;
   Fetcher fetch(step);
   for (; depth >= kBlock; depth -= kBlock) {
@@ -205,9 +212,8 @@ HWY_NOINLINE void tall_kernel(const PanelStep& step) {
 inline constexpr int kPanelsMax = kLanes == kPanelColumns ? 2 : 1;
 
 // The last rows of a tile cost no more than they are.
-template <Width kWidth>
-HWY_INLINE void panel_rows(const PanelStep& step, const float* b, const float* b_second,
-                           float* sums) {
+template <Width kWidth, typename B>
+HWY_INLINE void panel_rows(const PanelStep& step, const B* b, const B* b_second, float* sums) {
   switch (step.row_count) {
     case 1:
       return panel_kernel<kWidth, 1>(step, b, b_second, sums);
@@ -224,20 +230,28 @@ HWY_INLINE void panel_rows(const PanelStep& step, const float* b, const float* b
   }
 }
 
-HWY_NOINLINE void panel_step(const PanelStep& step) {
+template <typename B>
+HWY_INLINE void panel_step_on(const PanelStep& step, const B* columns) {
   if constexpr (kPanelsMax == 2) {
-    if (step.row_count == 2 * kPanelRows) return tall_kernel(step);
-    const float* second = step.columns + step.panel_stride;
+    if (step.row_count == 2 * kPanelRows) return tall_kernel(step, columns);
     if (step.panels == 2) {
-      panel_rows<Width::two_vectors>(step, step.columns, second, step.sums);
+      panel_rows<Width::two_vectors>(step, columns, columns + step.panel_stride, step.sums);
     } else {
-      panel_rows<Width::one_vector>(step, step.columns, step.columns, step.sums);
+      panel_rows<Width::one_vector>(step, columns, columns, step.sums);
     }
   } else {
     for (std::int64_t column = 0; column < kPanelColumns; column += 2 * kLanes) {
-      const float* b = step.columns + column;
+      const B* b = columns + column;
       panel_rows<Width::two_vectors>(step, b, b + kLanes, step.sums + column);
     }
+  }
+}
+
+HWY_NOINLINE void panel_step(const PanelStep& step) {
+  if (step.bf16_columns != nullptr) {
+    panel_step_on(step, step.bf16_columns);
+  } else {
+    panel_step_on(step, step.columns);
   }
 }
 

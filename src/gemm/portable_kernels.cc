@@ -20,8 +20,13 @@ void panel_step(const PanelStep& step) {
     if (step.start == Start::from_zero) std::fill_n(sums, kPanelColumns, 0.0f);
     for (std::int64_t k = 0; k < step.depth; ++k) {
       const float a = step.rows[(k / kBlock * kPanelRows + row) * kBlock + k % kBlock];
-      const float* b = step.columns + k * kPanelColumns;
-      for (std::int64_t j = 0; j < kPanelColumns; ++j) sums[j] = std::fma(a, b[j], sums[j]);
+      for (std::int64_t j = 0; j < kPanelColumns; ++j) {
+        const std::int64_t at = k * kPanelColumns + j;
+        const float b = step.bf16_columns == nullptr
+                            ? step.columns[at]
+                            : std::bit_cast<float>(std::uint32_t{step.bf16_columns[at]} << 16);
+        sums[j] = std::fma(a, b, sums[j]);
+      }
     }
   }
 }

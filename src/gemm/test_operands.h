@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -52,6 +53,14 @@ class Operand {
       }
     }
     return operand;
+  }
+  // No value is below 2^-127: as packed weights they are BF16.
+  void raise_scales() {
+    for (std::int64_t row = 0; row < view().rows; ++row) {
+      for (std::int64_t group = 0; group < ceil_div(view().k, kGroup); ++group) {
+        scale(row, group) = std::max<std::uint8_t>(scale(row, group), 16);
+      }
+    }
   }
 
   std::uint8_t& code(std::int64_t row, std::int64_t i) {

@@ -14,12 +14,12 @@
 namespace tandem::gemm {
 
 // B [K, N] packed once per operator, per K segment: a canonical copy of the codes for lane order
-// and for the exact path, and FP32 panels with the scales applied for panel order. Immutable,
-// shared by all workers.
+// and for the exact path, and panels with the scales applied for panel order, in BF16, or in FP32
+// where BF16 would round one of them. Immutable, shared by all workers.
 class PackedWeights {
  public:
   // One MxMatrix per K segment, all with the same count of rows (= columns of B) and one format.
-  // Made for lane order, they have no panels, a fifth of the memory, and serve no other.
+  // Made for lane order, they have no panels, a third of the memory, and serve no other.
   explicit PackedWeights(std::span<const MxMatrix> segments, SumOrder order = SumOrder::panel);
   ~PackedWeights();
   PackedWeights(PackedWeights&&) noexcept;

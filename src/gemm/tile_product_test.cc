@@ -12,9 +12,10 @@ constexpr std::int64_t kDepths[] = {0, 1, 31, 32, 33, 40, 63, 64, 65, 96, 300, 1
 
 // One shape: from zero over poison, then carried on from stored values.
 void check_shape(std::int64_t m, std::int64_t n, std::int64_t k, ElementFormat format_a,
-                 ElementFormat format_b, SumOrder order, Rng& rng) {
+                 ElementFormat format_b, SumOrder order, Rng& rng, bool bf16_panels = false) {
   const Operand a = Operand::random(format_a, m, k, 5, rng);
-  const Operand b = Operand::random(format_b, n, k, 9, rng);
+  Operand b = Operand::random(format_b, n, k, 9, rng);
+  if (bf16_panels) b.raise_scales();
   Results stored(m, n);
   stored.fill_random(rng);
   Results from_zero(m, n);
@@ -42,6 +43,7 @@ void check_shapes(ElementFormat format_a, ElementFormat format_b, SumOrder order
       for (std::int64_t k : kDepths) {
         SCOPED_TRACE(::testing::Message() << "m " << m << " n " << n << " k " << k << " seed 7");
         check_shape(m, n, k, format_a, format_b, order, rng);
+        if (order == SumOrder::panel) check_shape(m, n, k, format_a, format_b, order, rng, true);
         if (::testing::Test::HasFailure()) return;
       }
     }
@@ -92,19 +94,22 @@ TEST(TileProduct, BlockingKeepsTheBits) {
   Rng rng(11);
   const std::int64_t m = 301, n = 531, k = 1111;
   const Operand a = Operand::random(ElementFormat::e4m3, m, k, 0, rng);
-  const Operand b = Operand::random(ElementFormat::e5m2, n, k, 0, rng);
-  Results expected(m, n);
-  expected.fill(0.0f);
-  accumulate_reference(a.view(), b.view(), SumOrder::panel, expected.data(), expected.pitch());
-  Results results(m, n);
-  for (const char* target : simd_targets()) {
-    if (std::string(target) == "portable") continue;
-    force_simd_target(target);
-    results.fill(std::numeric_limits<float>::quiet_NaN());
-    multiply_tile(a.view(), b.view(), SumOrder::panel, Start::from_zero, results);
-    EXPECT_TRUE(results.equals(expected)) << target;
+  Operand b = Operand::random(ElementFormat::e5m2, n, k, 0, rng);
+  for (const bool bf16_panels : {false, true}) {
+    if (bf16_panels) b.raise_scales();
+    Results expected(m, n);
+    expected.fill(0.0f);
+    accumulate_reference(a.view(), b.view(), SumOrder::panel, expected.data(), expected.pitch());
+    Results results(m, n);
+    for (const char* target : simd_targets()) {
+      if (std::string(target) == "portable") continue;
+      force_simd_target(target);
+      results.fill(std::numeric_limits<float>::quiet_NaN());
+      multiply_tile(a.view(), b.view(), SumOrder::panel, Start::from_zero, results);
+      EXPECT_TRUE(results.equals(expected)) << target;
+    }
+    force_simd_target("");
   }
-  force_simd_target("");
 }
 
 // Columns [first, first + count) of a wider B, wherever they begin and end.
@@ -112,7 +117,8 @@ TEST(TileProduct, AnyRangeOfColumnsIsTheSameRangeOfTheProduct) {
   Rng rng(13);
   const std::int64_t m = 13, n = 83, k = 70;
   const Operand a = Operand::random(ElementFormat::e5m2, m, k, 1, rng);
-  const Operand b = Operand::random(ElementFormat::e4m3, n, k, 1, rng);
+  Operand b = Operand::random(ElementFormat::e4m3, n, k, 1, rng);
+  b.raise_scales();
   const MxMatrix view_a = a.view();
   const MxMatrix view_b = b.view();
   for (SumOrder order : kOrders) {

@@ -101,14 +101,14 @@ std::vector<Budget> budgets(const Plan& plan) {
   }
   const bool panels = plan.order == SumOrder::panel;
   const std::int64_t k = plan.problem.k;
-  const std::int64_t column_bytes = k * (panels ? 5 : 1) + ceil_div(k, kGroup);
+  const std::int64_t column_bytes = k * (panels ? 1 + kPackedWeightBytes : 1) + ceil_div(k, kGroup);
   std::vector<Budget> list{{"window", plan.window_bytes, memory.window_bytes}};
   if (plan.staging_bytes > 0) list.push_back({"staging", plan.staging_bytes, 0});
   if (plan.reduction.cores > 0) {
     list.push_back({"unified buffer", plan.reduction.ub_bytes, memory.ub_bytes});
   }
   if (plan.device.shared_workers) {
-    list.push_back({panels ? "packed weights, codes and FP32" : "packed weights, codes",
+    list.push_back({panels ? "packed weights, codes and BF16" : "packed weights, codes",
                     column_bytes * columns, 0});
   }
   return list;

@@ -9,8 +9,7 @@
 namespace tandem::sim {
 namespace {
 
-constexpr std::int64_t kLaneRows = 4;     // rows for which weights are decoded once, in lane order
-constexpr std::int64_t kWeightBytes = 4;  // packed weights are FP32
+constexpr std::int64_t kLaneRows = 4;  // rows for which weights are decoded once, in lane order
 constexpr std::int64_t kDecodedUnit = 1024;  // elements that rows_start_ns is for
 
 Picoseconds rounded(double time) { return static_cast<Picoseconds>(std::ceil(time)); }
@@ -48,7 +47,7 @@ Picoseconds WorkerCosts::product(const LoadShape& shape, SumOrder order) const {
 }
 
 Picoseconds WorkerCosts::weights(const Op& load, const LoadShape& shape, int rank) {
-  const std::int64_t bytes = shape.columns.count * shape.k * kWeightBytes;
+  const std::int64_t bytes = shape.columns.count * shape.k * kPackedWeightBytes;
   if (costs_.mte2_mb_s == 0 || caches_[rank].look_up_weights(load, bytes)) return 0;
   return at_rate(static_cast<double>(bytes), costs_.mte2_mb_s);
 }
