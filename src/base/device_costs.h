@@ -20,7 +20,7 @@ struct DeviceCosts {
   std::int64_t product_start_ns = 0;  // filling and emptying the unit, once a product
   std::int64_t rows_start_ns = 0;     // shared workers: decoding rows of A, per 1024 elements
   std::int64_t rows_cold_ns = 0;      // and more where a launch reads them for the first time
-  // Shared workers, products of few rows, in lane order: codes of B are read once for each four
+  // Shared workers, products of few rows, in lane order: codes of B are read once for each eight
   // rows, and multiplied for each row.
   std::int64_t lane_mb_s = 0;
   std::int64_t lane_products_us = 0;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kPanelRows = 6;  // src/gemm/kernels.h
 constexpr std::int64_t kPanelColumns = 16;
-constexpr std::int64_t kLaneRows = 4;
+constexpr std::int64_t kLaneRows = 8;
 
 struct Line {
   double x = 0;  // ns per unit of the first variable
@@ -129,7 +129,7 @@ class Costs {
     }
     const Line line = fit.solve();
     const std::string points = "tiles of 1, 4 and 8 rows";
-    set(&DeviceCosts::lane_mb_s, "lane_mb_s", per_us(line.x), "share of each four rows, " + points);
+    set(&DeviceCosts::lane_mb_s, "lane_mb_s", per_us(line.x), "share of each eight rows, " + points);
     set(&DeviceCosts::lane_products_us, "lane_products_us", per_us(line.y),
         "share of each row, " + points);
   }

@@ -17,9 +17,9 @@ Measured exact_machine() {
     if (point.order == SumOrder::panel) {
       const auto steps =
           static_cast<double>(ceil_div(point.rows, 6) * ceil_div(point.columns, 16) * point.k);
-      point.ns = 2 * steps + 150 + (point.streams ? codes * 4 / 40 : 0);
+      point.ns = 2 * steps + 150 + (point.streams ? codes * kPackedWeightBytes / 40 : 0);
     } else {
-      point.ns = codes * (static_cast<double>(ceil_div(point.rows, 4)) / 10 + rows / 50);
+      point.ns = codes * (static_cast<double>(ceil_div(point.rows, 8)) / 10 + rows / 50);
     }
     measured.products.push_back(point);
   }

@@ -9,7 +9,7 @@
 namespace tandem::sim {
 namespace {
 
-constexpr std::int64_t kLaneRows = 4;  // rows for which weights are decoded once, in lane order
+constexpr std::int64_t kLaneRows = 8;  // rows for which weights are decoded once, in lane order
 constexpr std::int64_t kDecodedUnit = 1024;  // elements that rows_start_ns is for
 
 Picoseconds rounded(double time) { return static_cast<Picoseconds>(std::ceil(time)); }

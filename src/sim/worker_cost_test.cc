@@ -41,21 +41,21 @@ TEST(WorkerCosts, PanelsThatATileTouchesCountWhole) {
   EXPECT_EQ(time(0, {0, 16}), 100 * kNs);
 }
 
-// time = ⌈rows/4⌉ · columns · k / lane_mb_s + rows · columns · k / lane_products_us
+// time = ⌈rows/8⌉ · columns · k / lane_mb_s + rows · columns · k / lane_products_us
 TEST(WorkerCosts, LaneOrderReadsWeightsOnceForFourRows) {
   DeviceCosts costs = panel_costs();
   costs.lane_mb_s = 1000;         // a nanosecond a code
   costs.lane_products_us = 2000;  // half of one a product
   const WorkerCosts workers(costs, 1);
-  for (const auto& [rows, ns] : {std::pair{1, 15}, {4, 30}, {5, 45}, {8, 60}}) {
+  for (const auto& [rows, ns] : {std::pair{1, 15}, {4, 30}, {8, 50}, {9, 65}}) {
     EXPECT_EQ(workers.product(shape(rows, {0, 2}, 5), SumOrder::lane), ns * kNs) << rows;
   }
 }
 
 TEST(WorkerCosts, WeightsThatWereUsedLatelyAreThere) {
   DeviceCosts costs = panel_costs();
-  costs.mte2_mb_s = 4000;  // four bytes a nanosecond: one element
-  costs.l2_bytes = 3 * 100 * 4;
+  costs.mte2_mb_s = 2000;  // two bytes a nanosecond: one element
+  costs.l2_bytes = 3 * 100 * kPackedWeightBytes;
   WorkerCosts workers(costs, 2);
   const auto load = [&](std::int64_t first, int rank = 0) {
     Op op;
