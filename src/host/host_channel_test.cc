@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "host/launch_site.h"
+#include "host/link/link.h"
 #include "host/test_world.h"
 #include "mx/bf16.h"
 
@@ -51,6 +52,11 @@ class Channels : public testing::TestWithParam<std::string> {
       bindings.local[static_cast<std::size_t>(Buffer::c)] = local.data();
       site.run(bindings);
       rank.meet("the end of the launch");
+      if (Link* link = rank.link(); link != nullptr && rank.rank() == 0) {
+        const bool shares = GetParam().ends_with(kShared);
+        findings.expect((link->memory_requests(1) == 0) == shares, link->memory_requests(1),
+                        " requests went over the link");
+      }
       if (rank.rank() == 0 && check_local)
         check_local(findings, windows.addresses[1], local.data());
       if (rank.rank() == 1 && check_window) {

@@ -5,6 +5,7 @@
 Usage: hosts_test.py TANDEM [unittest arguments]
 """
 
+import json
 import os
 import random
 import subprocess
@@ -71,6 +72,34 @@ class OnHosts(unittest.TestCase):
         hosts = self.make(2)
         for transport in TRANSPORTS:
             self.expect_pass(hosts, [0, 0, 1, 1], "all", "--transport", transport, *SMALL)
+
+    def loopback_bytes(self, hosts, host):
+        said = subprocess.run(["ip", "-n", hosts.names[host], "-json", "-statistics", "link",
+                               "show", "lo"], capture_output=True, text=True, check=True).stdout
+        return json.loads(said)[0]["stats64"]["tx"]["bytes"]
+
+    def test_ranks_of_a_host_share_memory_and_others_do_not(self):
+        """Counted by the links themselves, and by the loopback that ranks of a host would use."""
+        hosts = self.make(2)
+        places = [0, 0, 1, 1]
+        # Each rank sends 2 MiB to the other one of its host.
+        sends = ["run", "all-gather-matmul", "-m", "1024", "-n", "16", "-k", "2048"]
+        for transport in TRANSPORTS:
+            checks = self.start_words(hosts, places, ["selftest", "--transport", transport])
+            said = [process.communicate(timeout=60) for process in checks]
+            self.assertEqual([process.returncode for process in checks], [0] * 4, said)
+            self.assertIn("shared with 1 of 3 peers; 0 requests to them over the link", said[0][0])
+            loopback = {}
+            for way in ("shared", "linked"):
+                before = self.loopback_bytes(hosts, 1)
+                ranks = self.start_words(hosts, places, [*sends, "--transport", transport,
+                                                         "--same-host", way])
+                said = [process.communicate(timeout=60) for process in ranks]
+                self.assertEqual([process.returncode for process in ranks], [0] * 4, said)
+                loopback[way] = self.loopback_bytes(hosts, 1) - before
+            print(transport, "bytes on the loopback:", loopback)
+            self.assertGreater(loopback["linked"], 2 * 2**21)
+            self.assertLess(loopback["shared"], 2**18)
 
     def test_a_slow_link_changes_no_bit(self):
         hosts = self.make(2, "100mbit")
