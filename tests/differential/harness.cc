@@ -165,7 +165,8 @@ Summary run_cases(std::span<const Case> cases, const Options& options) {
                              .transport = first.transport,
                              .timeout_ms = options.timeout_ms,
                              .workers = first.workers,
-                             .epoch_start = options.epoch_start};
+                             .epoch_start = options.epoch_start,
+                             .membership = options.membership};
     const auto main = [&](World& rank) { return run_group(rank, group, options); };
     const auto progress = [&](int, const std::string&) {
       ++done;

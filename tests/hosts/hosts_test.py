@@ -3,11 +3,14 @@
 """Operators over several hosts, each of them a network namespace of this machine.
 
 Usage: hosts_test.py TANDEM [unittest arguments]
+
+member_cases of tests/differential is found in the same build.
 """
 
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -18,6 +21,7 @@ import overlap  # noqa: E402
 from namespaces import Hosts, NotPermitted  # noqa: E402
 
 TANDEM = ""
+MEMBER_CASES = ""
 TRANSPORTS = ["tcp"]  # and ucx, where this build has it
 ATTEMPTS = 4
 TIMES = int(os.environ.get("TANDEM_FAULT_TIMES", "3"))  # see tests/faults/runs.py
@@ -72,6 +76,30 @@ class OnHosts(unittest.TestCase):
         hosts = self.make(2)
         for transport in TRANSPORTS:
             self.expect_pass(hosts, [0, 0, 1, 1], "all", "--transport", transport, *SMALL)
+
+    def expect_differential_cases(self, places):
+        """Every element of every everyday case of so many ranks has the reference's bits."""
+        hosts = self.make(max(places) + 1)
+        for transport in TRANSPORTS:
+            ranks = [hosts.start_rank(host, rank, len(places), [MEMBER_CASES, transport], text=True,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                     for rank, host in enumerate(places)]
+            said = [process.communicate(timeout=100) for process in ranks]
+            for process, (out, err) in zip(ranks, said):
+                self.assertEqual(process.returncode, 0, out + err)
+                found = re.search(r"(\d+) cases, (\d+) elements, 0 failures", out)
+                self.assertIsNotNone(found, out + err)
+                self.assertGreater(int(found.group(1)), 200)
+            print(len(places), "ranks on", max(places) + 1, "hosts,", said[0][0].strip())
+
+    def test_the_differential_cases_over_two_hosts(self):
+        self.expect_differential_cases([0, 1])
+
+    def test_the_differential_cases_over_four_hosts(self):
+        self.expect_differential_cases([0, 1, 2, 3])
+
+    def test_the_differential_cases_on_two_ranks_of_each_of_two_hosts(self):
+        self.expect_differential_cases([0, 0, 1, 1])
 
     def loopback_bytes(self, hosts, host):
         said = subprocess.run(["ip", "-n", hosts.names[host], "-json", "-statistics", "link",
@@ -184,6 +212,8 @@ class OnHosts(unittest.TestCase):
 
 if __name__ == "__main__":
     TANDEM = os.path.realpath(sys.argv.pop(1))
+    BUILD = os.path.dirname(os.path.dirname(os.path.dirname(TANDEM)))
+    MEMBER_CASES = os.path.join(BUILD, "tests", "differential", "member_cases")
     probe = [TANDEM, "run", "all-gather-matmul", "-R", "1", "-m", "1", "-n", "1", "-k", "1"]
     if subprocess.run([*probe, "--transport", "ucx"], capture_output=True).returncode == 0:
         TRANSPORTS.append("ucx")
