@@ -134,6 +134,26 @@ class OnHosts(unittest.TestCase):
         for transport in TRANSPORTS:
             self.expect_pass(hosts, [0, 1], "all", "--transport", transport, *SMALL)
 
+    def test_a_word_waits_for_no_long_queue_of_a_slow_link(self):
+        """The round trip of a busy connection at 100 Mbit/s; the shaper holds 20 ms and a burst."""
+        hosts = self.make(2, "100mbit")
+        ranks = self.start(hosts, [0, 1], "all-gather-matmul", "-m", "4096", "-n", "16", "-k",
+                           "1024", "--transport", "tcp", "--repeat", "6")
+        round_trips = []
+        while ranks[0].poll() is None:
+            said = subprocess.run(["ip", "netns", "exec", hosts.names[0], "ss", "-tinH"],
+                                  capture_output=True, text=True, check=True).stdout
+            busy = [line for line in said.splitlines() if "unacked:" in line]
+            round_trips += [float(re.search(r"\brtt:([\d.]+)", line).group(1)) for line in busy]
+            time.sleep(0.02)
+        for process in ranks:
+            out, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0, out + err)
+        self.assertGreater(len(round_trips), 20)
+        median = sorted(round_trips)[len(round_trips) // 2]
+        print(f"round trip: median {median} ms of {len(round_trips)}, longest {max(round_trips)}")
+        self.assertLess(median, 10)
+
     def test_transfers_hide_behind_products(self):
         """Fused below 0.75 of serial, with products as long as the transfers, at 1 Gbit/s."""
         hosts = self.make(2, "1gbit")
