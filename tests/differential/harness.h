@@ -72,6 +72,10 @@ struct Summary {
 // Runs the cases in as few worlds as their keys allow.
 Summary run_cases(std::span<const Case> cases, const Options& options = {});
 
+// A transport's name may end with "_shared": its ranks, on one host, share memory beside the link.
+// What World::spawn() understands in its place.
+WorldOptions resolve_transport(WorldOptions options);
+
 // Whether this build has the transport.
 bool is_built(std::string_view transport);
 
