@@ -213,6 +213,25 @@ class OnHosts(unittest.TestCase):
                 hosts.set_link(1, "up")
             print(f"{transport}: {TIMES} times, longest {max(seconds):.2f} s; TANDEM_SEED={SEED}")
 
+    def test_a_rank_killed_beside_a_neighbour_is_named_by_its_own_host_and_the_other(self):
+        for transport in TRANSPORTS:
+            hosts = self.make(2)
+            for _ in range(TIMES):
+                ranks = self.start(hosts, [0, 0, 1, 1], *LONG_RUN, "--transport", transport)
+                victim = RANDOM.randrange(4)
+                time.sleep(0.1 + 0.5 * RANDOM.random())
+                ranks[victim].kill()
+                begin = time.monotonic()
+                for rank, process in enumerate(ranks):
+                    out, err = process.communicate(timeout=20)
+                    if rank == victim:
+                        continue
+                    self.assertEqual(process.returncode, 3, out + err)
+                    self.assertIn(f"rank {victim}", err)
+                self.assertLess(time.monotonic() - begin, IN_TIME_S)
+                self.expect_pass(hosts, [0, 0, 1, 1], "all", "--transport", transport, *SMALL)
+            hosts.__exit__()
+
     def test_hosts_on_which_nobody_survives_run_the_next_job_at_once(self):
         for transport in TRANSPORTS:
             hosts = self.make(2)
