@@ -99,6 +99,8 @@ class Probe {
 LinkFigures measure(World& world) {
   host::HostRank& rank = *world.impl().rank;
   if (rank.link() == nullptr || rank.ranks() < 2) return {};
+  const auto maps = rank.exchange("the ways between ranks", rank.maps_all() ? "memory" : "a link");
+  if (std::ranges::count(maps, "memory") == rank.ranks()) return {};
   const LinkFigures own = Probe(world).run();
   LinkFigures slowest = own;
   const auto texts = rank.exchange("the figures of the links", cat(own.mb_s, ' ', own.latency_ns));

@@ -9,6 +9,7 @@
 
 #include "base/strings.h"
 #include "host/launch_site.h"
+#include "host/link/link.h"
 #include "tandem/error.h"
 #include "world_impl.h"
 
@@ -51,6 +52,10 @@ class Neighbour {
     const double progress = transfer_to_a_busy_target();
     note("progress", progress < Microseconds(kProgressMax).count(),
          cat(std::llround(progress), " us to a target that computes for ", kBusy.count(), " ms"));
+    const auto [neighbours, requests] = shared_memory();
+    note("memory", requests == 0,
+         cat("shared with ", neighbours, " of ", world_.size() - 1, " peers; ", requests,
+             " requests to them over the link"));
     note("latency", true, cat(std::round(latency() * 10) / 10, " us"));
     note("bandwidth", true, cat(std::llround(bandwidth()), " MB/s"));
     return lines;
@@ -148,6 +153,18 @@ class Neighbour {
       time = Microseconds(Clock::now() - start).count();
     });
     return time;
+  }
+
+  // The peers whose memory is mapped, and what was sent to them over a link all the same.
+  std::pair<int, std::uint64_t> shared_memory() {
+    int neighbours = 0;
+    std::uint64_t requests = 0;
+    for (int peer = 0; peer < world_.size(); ++peer) {
+      if (peer == world_.rank() || rank_.area_of(peer) == nullptr) continue;
+      ++neighbours;
+      if (host::Link* link = rank_.link()) requests += link->memory_requests(peer);
+    }
+    return {neighbours, requests};
   }
 
   double latency() {

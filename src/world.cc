@@ -85,8 +85,13 @@ void check_membership(const WorldOptions& options, const Refuse& refuse) {
   }
 }
 
-host::Seat seat_of(const Membership& membership) {
-  return {.rank = membership.rank, .root = membership.root, .job = membership.job};
+host::TransportOptions transport_options(const WorldOptions& options) {
+  host::TransportOptions made;
+  if (const auto& seat = options.membership) {
+    made.seat = host::Seat{.rank = seat->rank, .root = seat->root, .job = seat->job};
+  }
+  made.same_host = options.same_host.value_or(made.seat ? SameHost::shared : SameHost::linked);
+  return made;
 }
 
 }  // namespace
@@ -133,6 +138,10 @@ void check_world_options(const WorldOptions& options) {
                ", whose ranks are started by one process; ranks that are started one by one need ",
                far_names));
   }
+  if (found != nullptr && options.same_host && found->reach == host::Reach::one_host) {
+    refuse(cat("ranks of one host are to be ", to_string(*options.same_host), ", but all ranks of ",
+               options.transport, " share memory; leave it out or use ", far_names));
+  }
   if (options.membership) check_membership(options, refuse);
   if (!reasons.empty()) throw Error(ErrorKind::refused, reasons);
 }
@@ -144,9 +153,8 @@ std::vector<RankOutcome> World::spawn(const WorldOptions& options, const Main& m
                                       const Progress& progress) {
   check_world_options(options);
   check_test_fault(options.transport, options.ranks);
-  std::optional<host::Seat> seat;
-  if (options.membership) seat = seat_of(*options.membership);
-  const auto transport = host::make_transport(options.transport, options.ranks, seat);
+  const auto transport =
+      host::make_transport(options.transport, options.ranks, transport_options(options));
   const auto rank_main = [&](int rank) {
     if (!options.membership) fault_before_join(rank);
     World world(join(*transport, options, rank));
@@ -176,9 +184,9 @@ std::unique_ptr<World> World::from_env(WorldOptions options) {
   options.ranks = options.membership->size;
   if (options.transport == WorldOptions{}.transport) options.transport = "tcp";
   check_world_options(options);
-  const host::Seat seat = seat_of(*options.membership);
-  auto transport = host::make_transport(options.transport, options.ranks, seat);
-  auto impl = join(*transport, options, seat.rank);
+  auto transport =
+      host::make_transport(options.transport, options.ranks, transport_options(options));
+  auto impl = join(*transport, options, options.membership->rank);
   impl->own_transport = std::move(transport);
   std::unique_ptr<World> world(new World(std::move(impl)));
   world->barrier();

@@ -32,6 +32,7 @@ enum class StridedCopy : std::uint8_t { rows32, single };           // N beyond 
 enum class BarrierLayout : std::uint8_t { per_peer, single_slot };  // of the arrival words
 enum class FenceJobs : std::uint8_t { all, first };                 // who fences in reduce-scatter
 enum class Transfer : std::uint8_t { copy, direct };                // put, or read in place
+enum class SameHost : std::uint8_t { shared, linked };              // see WorldOptions
 
 template <typename E>
 using EnumName = std::pair<E, std::string_view>;
@@ -90,6 +91,9 @@ inline constexpr std::array<EnumName<FenceJobs>, 2> kEnumNames<FenceJobs>{
 template <>
 inline constexpr std::array<EnumName<Transfer>, 2> kEnumNames<Transfer>{
     {{Transfer::copy, "copy"}, {Transfer::direct, "direct"}}};
+template <>
+inline constexpr std::array<EnumName<SameHost>, 2> kEnumNames<SameHost>{
+    {{SameHost::shared, "shared"}, {SameHost::linked, "linked"}}};
 
 // The spelling of an enumerator.
 template <typename E>

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/types.h"
+
 namespace tandem {
 
 // This process's place in a world whose ranks are started one by one, by hand or by a launcher.
@@ -35,6 +37,10 @@ struct WorldOptions {
   std::uint64_t epoch_start = 0;    // first barrier value; for tests of wrap-around
   // This process is one rank; the others are started elsewhere. Without it they are started here.
   std::optional<Membership> membership;
+  // How ranks of one host reach each other over a transport between hosts: by memory that they
+  // share (where they can, see docs/cluster.md), or by the link, as all others. Default: shared
+  // with a membership; linked without one, which is how a transport is tried on one host.
+  std::optional<SameHost> same_host;
 };
 
 // Throws Error{refused} with everything in the options that makes no sense.

@@ -129,7 +129,8 @@ class Costs {
     }
     const Line line = fit.solve();
     const std::string points = "tiles of 1, 4 and 8 rows";
-    set(&DeviceCosts::lane_mb_s, "lane_mb_s", per_us(line.x), "share of each eight rows, " + points);
+    set(&DeviceCosts::lane_mb_s, "lane_mb_s", per_us(line.x),
+        "share of each eight rows, " + points);
     set(&DeviceCosts::lane_products_us, "lane_products_us", per_us(line.y),
         "share of each row, " + points);
   }

@@ -10,6 +10,7 @@ constexpr const char* kRank = "--rank";
 constexpr const char* kSize = "--size";
 constexpr const char* kRoot = "--root";
 constexpr const char* kJob = "--job";
+constexpr const char* kSameHost = "--same-host";
 
 }  // namespace
 
@@ -21,6 +22,15 @@ void add_membership_options(CLI::App& app, Request& request) {
       ->type_name("HOST:PORT");
   app.add_option(kJob, request.job, "a word that ranks of other jobs do not know")
       ->type_name("WORD");
+  const auto take = [&request](const std::string& text) {
+    request.world.same_host = try_parse<SameHost>(text);
+    if (request.world.same_host) return;
+    request.refuse("--same-host is '" + text + "'", "use one of shared, linked");
+  };
+  app.add_option_function<std::string>(
+         kSameHost, take,
+         "ranks of one host: by memory, or by the link [shared if started one by one, else linked]")
+      ->type_name("shared|linked");
 }
 
 void take_membership(const CLI::App& app, Request& request) {

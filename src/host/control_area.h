@@ -20,7 +20,8 @@ struct alignas(64) EpochWord {
 
 enum class RankState : std::uint32_t { absent, running, finished, failed, dead };
 
-struct RankArea {
+// Of whole pages, so that it can lie in memory that neighbours map.
+struct alignas(4096) RankArea {
   // Every event that this rank may wait for rings its bell; whoever sleeps on it is counted.
   alignas(64) std::atomic<std::uint32_t> bell;
   alignas(64) std::atomic<std::uint32_t> sleepers;

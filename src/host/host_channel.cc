@@ -29,7 +29,7 @@ class LoadStoreChannel final : public Channel {
   void write_notify_nbi(View destination, View source, EpochSlot slot, std::uint64_t value,
                         Site) override {
     copy(destination, source);
-    RankArea& area = site_.rank().control().ranks[peer_];
+    RankArea& area = *site_.rank().area_of(peer_);
     EpochWord* words = slot.kind == EpochSlot::Kind::arrived ? area.arrived : area.core;
     words[slot.index].value.store(site_.epoch_base() + value, std::memory_order_release);
     ring(area);
@@ -89,11 +89,11 @@ class LoadStoreChannel final : public Channel {
 }  // namespace
 
 std::vector<std::unique_ptr<Channel>> make_host_channels(LaunchSite& site, CoreState& core) {
-  if (site.rank().link() != nullptr) return make_link_channels(site, core);
-  std::vector<std::unique_ptr<Channel>> channels;
+  auto channels = make_link_channels(site, core);
   for (int peer = 0; peer < site.rank().ranks(); ++peer) {
     const bool own = peer == site.rank().rank();
-    channels.push_back(own ? nullptr : std::make_unique<LoadStoreChannel>(site, peer));
+    if (own || site.rank().area_of(peer) == nullptr) continue;
+    channels[peer] = std::make_unique<LoadStoreChannel>(site, peer);
   }
   return channels;
 }

@@ -12,8 +12,9 @@ namespace tandem::host {
 class LaunchSite;
 
 // The channels of one vector core to all peers, null for the own rank: loads and stores where the
-// peers' memory is mapped, operations of the rank's link elsewhere.
+// peer's memory is mapped, operations of the rank's link elsewhere.
 std::vector<std::unique_ptr<Channel>> make_host_channels(LaunchSite& site, CoreState& core);
+// Null where memory is mapped.
 std::vector<std::unique_ptr<Channel>> make_link_channels(LaunchSite& site, CoreState& core);
 
 }  // namespace tandem::host

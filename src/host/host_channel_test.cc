@@ -4,10 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <cstring>
 
 #include "base/check.h"
 #include "host/launch_site.h"
+#include "host/link/link.h"
 #include "host/test_world.h"
 #include "mx/bf16.h"
 
@@ -51,6 +55,11 @@ class Channels : public testing::TestWithParam<std::string> {
       bindings.local[static_cast<std::size_t>(Buffer::c)] = local.data();
       site.run(bindings);
       rank.meet("the end of the launch");
+      if (Link* link = rank.link(); link != nullptr && rank.rank() == 0) {
+        const bool shares = GetParam().ends_with(kShared);
+        findings.expect((link->memory_requests(1) == 0) == shares, link->memory_requests(1),
+                        " requests went over the link");
+      }
       if (rank.rank() == 0 && check_local)
         check_local(findings, windows.addresses[1], local.data());
       if (rank.rank() == 1 && check_window) {
@@ -160,6 +169,65 @@ TEST_P(Channels, AReductionAddsElements) {
         }
       },
       {});
+}
+
+// The target says when it begins to compute, and computes for 150 ms: a transfer that waited for
+// it would take as long. Others use this machine too: the median of several attempts counts.
+TEST_P(Channels, APutAndItsFlushDoNotWaitForATargetThatComputes) {
+  constexpr int kAttempts = 5;
+  constexpr std::chrono::milliseconds kComputes(150);
+  constexpr std::chrono::milliseconds kMax(10);
+  const auto main = [&](HostRank& rank, Findings& findings) {
+    const Windows windows = rank.allocate_windows(kBytes);
+    std::vector<std::byte> local(kBytes, std::byte{0x5A});
+    std::vector<Clock::duration> times;
+    Launch launch;
+    launch.blocks = 1;
+    launch.epochs = kAttempts;
+    launch.cube = [](CubeCore&) {};
+    launch.vector = [&](VectorCore& core) {
+      for (int turn = 1; turn <= kAttempts; ++turn) {
+        if (rank.rank() == 1) {
+          core.store_epoch(0, {EpochSlot::Kind::arrived, 1}, turn);
+          const auto end = Clock::now() + kComputes;
+          while (Clock::now() < end) {
+          }
+          core.wait_epoch({EpochSlot::Kind::arrived, 0}, turn);
+          continue;
+        }
+        core.wait_epoch({EpochSlot::Kind::arrived, 1}, turn);
+        const auto start = Clock::now();
+        core.channel(1).write_nbi({1, Buffer::window_data, 0, 1, kBytes, kBytes},
+                                  {0, Buffer::c, 0, 1, kBytes, kBytes});
+        core.channel(1).drain();
+        times.push_back(Clock::now() - start);
+        core.store_epoch(1, {EpochSlot::Kind::arrived, 0}, turn);
+      }
+    };
+    launch.extents[static_cast<std::size_t>(Buffer::c)].bytes = kBytes;
+    launch.extents[static_cast<std::size_t>(Buffer::window_data)].bytes = kBytes;
+    WorkerPool pool(1);
+    LaunchSite site(rank, pool, std::move(launch), windows);
+    Bindings bindings;
+    bindings.local[static_cast<std::size_t>(Buffer::c)] = local.data();
+    rank.meet("the start");
+    site.run(bindings);
+    rank.meet("the end");
+    if (rank.rank() == 0) {
+      std::ranges::sort(times);
+      const Clock::duration time = times[kAttempts / 2];
+      const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(time).count();
+      std::printf("%s: put and flush in %ld us\n", GetParam().c_str(), static_cast<long>(micros));
+      std::fflush(stdout);
+      findings.expect(time < kMax, "put and flush took ", micros, " us");
+    } else {
+      findings.expect(std::ranges::count(windows.addresses[1], windows.addresses[1] + kBytes,
+                                         std::byte{0x5A}) == kBytes,
+                      "the put did not come");
+    }
+    rank.free_windows(windows);
+  };
+  EXPECT_EQ(failures_of(run_test_world(GetParam(), 2, {.timeout_ms = 10000}, main)), "");
 }
 
 TEST_P(Channels, ANotificationComesBehindTheData) {

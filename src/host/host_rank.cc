@@ -51,6 +51,7 @@ HostRank::HostRank(Transport& transport, int rank, const HostOptions& options, H
       whole_(whole),
       link_(transport.join(rank, std::chrono::milliseconds(options.timeout_ms))),
       epochs_(options.epoch_start) {
+  for (int peer = 0; peer < ranks(); ++peer) areas_.push_back(transport.area_of(peer));
   for (int i = 0; i < kRanksMax; ++i) {
     area().arrived[i].value.store(epochs_);
     area().core[i].value.store(epochs_);
@@ -63,6 +64,8 @@ HostRank::~HostRank() {
   RankState running = RankState::running;
   area().state.compare_exchange_strong(running, RankState::finished);
 }
+
+bool HostRank::maps_all() const { return std::ranges::find(areas_, nullptr) == areas_.end(); }
 
 void HostRank::meet(std::string_view purpose) { meet_with(purpose, nullptr); }
 
@@ -141,7 +144,7 @@ std::vector<std::string> HostRank::exchange(std::string_view purpose, const std:
 // Windows that fit one by one may not fit together: ranks of one host draw on one memory.
 void HostRank::check_memory(std::int64_t bytes) {
   const auto texts = exchange("window sizes", cat(bytes, " ", available_bytes()));
-  if (link_ != nullptr) return;  // hosts of their own, each rank looks at its own memory
+  if (link_ != nullptr) return;  // maybe on hosts of their own: each rank looks at its own memory
   std::int64_t needed = 0;
   std::int64_t available = INT64_MAX;
   std::int64_t largest = -1;
@@ -200,9 +203,8 @@ Windows HostRank::allocate_windows(std::int64_t bytes) {
   std::string map_error;
   for (int owner = 0; owner < ranks() && map_error.empty(); ++owner) {
     try {
-      const bool reachable = link_ == nullptr || owner == rank_;
-      windows.addresses.push_back(reachable ? transport_.map(owner, windows.ranges[owner])
-                                            : nullptr);
+      windows.addresses.push_back(
+          area_of(owner) != nullptr ? transport_.map(owner, windows.ranges[owner]) : nullptr);
     } catch (const Error& failure) {
       map_error = cat("rank ", rank_, ": ", failure.what());
     }

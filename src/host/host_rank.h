@@ -23,7 +23,7 @@ struct HostOptions {
 // The windows of all ranks, as this rank sees them.
 struct Windows {
   std::vector<WindowRange> ranges;    // [owner]
-  std::vector<std::byte*> addresses;  // [owner]; null where a peer's memory cannot be mapped
+  std::vector<std::byte*> addresses;  // [owner]; null where a peer's memory is not mapped
 };
 
 // Marks the world as broken by `rank`, with the reason, and wakes everybody. The first rank to
@@ -48,9 +48,13 @@ class HostRank {
   void set_ns_per_product(double ns) { options_.ns_per_product = ns; }
   Transport& transport() { return transport_; }
   ControlArea& control() { return control_; }
-  // The way to peers whose memory is not mapped; null where all of it is.
+  // The way to peers whose memory is not mapped, and what all say beside their work; null where all
+  // ranks share memory from the start.
   Link* link() { return link_; }
   RankArea& area() { return control_.ranks[rank_]; }
+  // The words of a rank whose memory is mapped, or null.
+  RankArea* area_of(int rank) { return areas_[rank]; }
+  bool maps_all() const;
 
   // All ranks meet; `purpose` stands in the report if one never comes.
   void meet(std::string_view purpose);
@@ -99,6 +103,7 @@ class HostRank {
   HostOptions options_;
   HostRank* whole_;
   Link* link_;
+  std::vector<RankArea*> areas_;  // [rank]
   std::uint64_t epochs_;
   std::atomic<bool> launching_ = false;
 };

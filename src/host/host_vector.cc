@@ -174,15 +174,15 @@ void HostVector::store(View destination, UbTensor source, Site) {
 
 void HostVector::store_epoch(int peer, EpochSlot slot, std::uint64_t value, Site) {
   compute_pending();
-  if (Link* link = site_.rank().link(); link != nullptr && peer != rank()) {
-    link->store_word(peer, slot, site_.epoch_base() + value);
+  RankArea* area = site_.rank().area_of(peer);
+  if (area == nullptr) {
+    site_.rank().link()->store_word(peer, slot, site_.epoch_base() + value);
     return;
   }
-  RankArea& area = site_.rank().control().ranks[peer];
-  EpochWord* words = slot.kind == EpochSlot::Kind::arrived ? area.arrived : area.core;
+  EpochWord* words = slot.kind == EpochSlot::Kind::arrived ? area->arrived : area->core;
   // Everything that this core wrote before is visible to whoever acquires the word.
   words[slot.index].value.store(site_.epoch_base() + value, std::memory_order_release);
-  ring(area);
+  ring(*area);
 }
 
 void HostVector::wait_epoch(EpochSlot slot, std::uint64_t value, Site site) {

@@ -176,7 +176,7 @@ std::byte* LaunchSite::resolve(const View& view) const {
                cat("view ", to_string(view), " leaves its buffer of ", extent.bytes, " bytes"));
   if (window) {
     std::byte* address = windows_.addresses[view.rank];
-    TANDEM_CHECK(address != nullptr || rank_.link() == nullptr || view.rank == rank_.rank(),
+    TANDEM_CHECK(address != nullptr || rank_.area_of(view.rank) != nullptr,
                  cat("view ", to_string(view), " of memory that is not mapped"));
     return address + extent.window_offset + view.offset;
   }

@@ -112,10 +112,10 @@ class LinkChannel final : public Channel {
 std::vector<std::unique_ptr<Channel>> make_link_channels(LaunchSite& site, CoreState& core) {
   const auto unflushed = std::make_shared<Unflushed>();
   unflushed->peers.resize(site.rank().ranks());
-  std::vector<std::unique_ptr<Channel>> channels;
+  std::vector<std::unique_ptr<Channel>> channels(site.rank().ranks());
   for (int peer = 0; peer < site.rank().ranks(); ++peer) {
-    const bool own = peer == site.rank().rank();
-    channels.push_back(own ? nullptr : std::make_unique<LinkChannel>(site, core, peer, unflushed));
+    if (site.rank().area_of(peer) != nullptr) continue;
+    channels[peer] = std::make_unique<LinkChannel>(site, core, peer, unflushed);
   }
   return channels;
 }

@@ -32,12 +32,26 @@ class Findings {
   std::string text_;
 };
 
+constexpr std::string_view kShared = "_shared";  // "tcp_shared": tcp between neighbours
+
+// Each that was built, and each that reaches other hosts also with memory shared beside its link.
 inline std::vector<std::string> built_transports() {
   std::vector<std::string> names;
   for (const TransportEntry& entry : all_transports()) {
-    if (entry.built == Built::yes) names.emplace_back(entry.name);
+    if (entry.built == Built::no) continue;
+    names.emplace_back(entry.name);
+    if (entry.reach == Reach::many_hosts) names.push_back(cat(entry.name, kShared));
   }
   return names;
+}
+
+inline std::unique_ptr<Transport> make_test_transport(std::string_view name, int ranks) {
+  TransportOptions options;
+  if (name.ends_with(kShared)) {
+    name.remove_suffix(kShared.size());
+    options.same_host = SameHost::shared;
+  }
+  return make_transport(name, ranks, options);
 }
 
 using TestMain = std::function<void(HostRank& rank, Findings& findings)>;
@@ -45,7 +59,7 @@ using TestMain = std::function<void(HostRank& rank, Findings& findings)>;
 // Runs `main` on every rank of a new world. All ranks have met once before it.
 inline std::vector<RankOutcome> run_test_world(std::string_view transport_name, int ranks,
                                                const HostOptions& options, const TestMain& main) {
-  const auto transport = make_transport(transport_name, ranks);
+  const auto transport = make_test_transport(transport_name, ranks);
   const auto rank_main = [&](int index) {
     HostRank rank(*transport, index, options);
     rank.meet("the start of the test");

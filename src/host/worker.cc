@@ -90,7 +90,7 @@ class WorkerLoop {
   }
 
   bool spin_until_ready(Clock::time_point now) const {
-    const auto limit = site_.rank().link() == nullptr ? kSpin : kSpinBesideLink;
+    const auto limit = site_.rank().maps_all() ? kSpin : kSpinBesideLink;
     do {
       for (int look = 0; look < kLooksPerClock; ++look) {
         if (any_ready()) return true;

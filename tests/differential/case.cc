@@ -48,8 +48,10 @@ std::string description(const Case& one) {
     text += " --" + name;
     if (value != "yes") text += ' ' + value;
   }
-  return text + cat(" --transport ", one.transport, " --input ", to_string(one.inputs),
-                    " --workers ", one.workers, " --seed ", one.seed);
+  const std::size_t shared = one.transport.find("_shared");
+  return text + cat(" --transport ", one.transport.substr(0, shared),
+                    shared != std::string::npos ? " --same-host shared" : "", " --input ",
+                    to_string(one.inputs), " --workers ", one.workers, " --seed ", one.seed);
 }
 
 std::string reproduce(const Case& one) {

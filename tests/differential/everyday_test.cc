@@ -61,6 +61,10 @@ TEST(EverydayLinks, MatmulReduceScatterEqualsItsReferenceOverTcp) {
   run_over("tcp", OperatorKind::matmul_reduce_scatter, 3);
 }
 
+TEST(EverydayLinks, AllOperatorsEqualTheirReferencesBetweenNeighbours) {
+  for (const auto& [op, name] : kEnumNames<OperatorKind>) run_over("tcp_shared", op, 9);
+}
+
 TEST(EverydayLinks, AllOperatorsEqualTheirReferencesOverUcx) {
   for (const host::TransportEntry& entry : host::all_transports()) {
     if (entry.name == "ucx" && entry.built == host::Built::no) {

@@ -24,10 +24,11 @@ class Groups : public testing::TestWithParam<const char*> {
     if (!is_built(GetParam())) GTEST_SKIP() << "this build has no " << GetParam();
   }
   WorldOptions options(int ranks) const {
-    return {.ranks = ranks, .transport = GetParam(), .timeout_ms = kTimeoutMs, .workers = 1};
+    return resolve_transport(
+        {.ranks = ranks, .transport = GetParam(), .timeout_ms = kTimeoutMs, .workers = 1});
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, Groups, testing::Values("shm", "threads", "tcp", "ucx"),
+INSTANTIATE_TEST_SUITE_P(All, Groups, testing::Values("shm", "threads", "tcp", "tcp_shared", "ucx"),
                          [](const auto& chosen) { return std::string(chosen.param); });
 
 using Members = std::vector<int>;

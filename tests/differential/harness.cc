@@ -18,6 +18,7 @@ namespace {
 
 constexpr char kSeparator = '\x1f';  // between the texts of a rank's result
 constexpr std::size_t kFailuresShown = 5;
+constexpr std::string_view kShared = "_shared";
 
 // What one rank did with its cases.
 struct RankSummary {
@@ -165,18 +166,27 @@ Summary run_cases(std::span<const Case> cases, const Options& options) {
                              .transport = first.transport,
                              .timeout_ms = options.timeout_ms,
                              .workers = first.workers,
-                             .epoch_start = options.epoch_start};
+                             .epoch_start = options.epoch_start,
+                             .membership = options.membership};
     const auto main = [&](World& rank) { return run_group(rank, group, options); };
     const auto progress = [&](int, const std::string&) {
       ++done;
       if (options.progress) options.progress(done);
     };
-    summary.add(summarise(World::spawn(world, main, progress), group.size()));
+    summary.add(summarise(World::spawn(resolve_transport(world), main, progress), group.size()));
   }
   return summary;
 }
 
+WorldOptions resolve_transport(WorldOptions options) {
+  if (!options.transport.ends_with(kShared)) return options;
+  options.transport.resize(options.transport.size() - kShared.size());
+  options.same_host = SameHost::shared;
+  return options;
+}
+
 bool is_built(std::string_view transport) {
+  if (transport.ends_with(kShared)) transport.remove_suffix(kShared.size());
   return std::ranges::any_of(host::all_transports(),
                              [transport](const host::TransportEntry& entry) {
                                return entry.name == transport && entry.built == host::Built::yes;
@@ -186,7 +196,7 @@ bool is_built(std::string_view transport) {
 std::string run_world(const WorldOptions& options, const std::function<std::string(World&)>& main) {
   std::string failures;
   const auto print = [](int, const std::string& line) { std::printf("%s\n", line.c_str()); };
-  const auto outcomes = World::spawn(options, main, print);
+  const auto outcomes = World::spawn(resolve_transport(options), main, print);
   for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
     const RankOutcome& outcome = outcomes[rank];
     if (outcome.exit_code == 0 && outcome.result.empty()) continue;

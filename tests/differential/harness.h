@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +54,8 @@ struct Options {
   int launches = 2;  // of each operator
   std::int64_t timeout_ms = 30000;
   std::uint64_t epoch_start = 0;
+  // This process is one rank, for cases of so many ranks; the others are started elsewhere.
+  std::optional<Membership> membership;
   std::function<void(std::int64_t done)> progress;  // called in this process, by rank 0's cases
 };
 
@@ -68,6 +71,10 @@ struct Summary {
 
 // Runs the cases in as few worlds as their keys allow.
 Summary run_cases(std::span<const Case> cases, const Options& options = {});
+
+// A transport's name may end with "_shared": its ranks, on one host, share memory beside the link.
+// What World::spawn() understands in its place.
+WorldOptions resolve_transport(WorldOptions options);
 
 // Whether this build has the transport.
 bool is_built(std::string_view transport);

@@ -24,10 +24,12 @@ class Operators : public testing::TestWithParam<const char*> {
     if (!is_built(GetParam())) GTEST_SKIP() << "this build has no " << GetParam();
   }
   WorldOptions options(int ranks) const {
-    return {.ranks = ranks, .transport = GetParam(), .timeout_ms = 20000, .workers = 1};
+    return resolve_transport(
+        {.ranks = ranks, .transport = GetParam(), .timeout_ms = 20000, .workers = 1});
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, Operators, testing::Values("shm", "threads", "tcp", "ucx"),
+INSTANTIATE_TEST_SUITE_P(All, Operators,
+                         testing::Values("shm", "threads", "tcp", "tcp_shared", "ucx"),
                          [](const auto& chosen) { return std::string(chosen.param); });
 
 Case case_of(const World& world, OperatorKind kind, std::int64_t m, std::int64_t n,

@@ -13,6 +13,10 @@ TEST(SoakFull, AHundredThousandLaunchesOverSharedMemory) {
 
 TEST(SoakFull, TenThousandLaunchesOverTcp) { EXPECT_EQ(run_soak({"tcp", 3, 10000}), ""); }
 
+TEST(SoakFull, TenThousandLaunchesBetweenNeighbours) {
+  EXPECT_EQ(run_soak({"tcp_shared", 3, 10000}), "");
+}
+
 TEST(SoakFull, TenThousandLaunchesOverUcx) {
   if (!is_built("ucx")) GTEST_SKIP() << "this build has no ucx";
   EXPECT_EQ(run_soak({"ucx", 3, 10000}), "");

@@ -12,6 +12,9 @@ namespace {
 
 TEST(Soak, TwoThousandLaunchesOverSharedMemory) { EXPECT_EQ(run_soak({"shm", 3, 2000}), ""); }
 TEST(Soak, FiveHundredLaunchesOverTcp) { EXPECT_EQ(run_soak({"tcp", 3, 500}), ""); }
+TEST(Soak, FiveHundredLaunchesBetweenNeighbours) {
+  EXPECT_EQ(run_soak({"tcp_shared", 3, 500}), "");
+}
 
 TEST(Soak, FiveHundredLaunchesOverUcx) {
   if (!is_built("ucx")) GTEST_SKIP() << "this build has no ucx";

@@ -19,7 +19,9 @@ from runs import (IN_TIME_S, LONG_RUN, OPERATORS, PATIENT_RUN, RANDOM, SHORT_RUN
                   start_members, wait_for_ranks)
 
 TCP = ["--transport", "tcp"]
-TRANSPORTS = ["tcp"]  # and ucx, where this build has it
+LINKED = ["--same-host", "linked"]
+# What members are told, sharing memory and not; and the same with ucx, where this build has it.
+WAYS = [TCP, [*TCP, *LINKED]]
 # What is said of a rank, whether it had joined already or was on its way.
 GONE = "is lost: its connection ended|never came|the connection ended|no connection"
 STOPPED = "is stopped|never came|no answer in time|no connection"
@@ -51,8 +53,8 @@ class LinkFaults(FaultCase):
             self.assertIn("is stopped", text)
 
     def test_a_member_killed_at_any_time_is_named_by_all(self):
-        for transport in TRANSPORTS * TIMES:
-            members = start_members([*LONG, "--transport", transport], 3, free_port())
+        for way in WAYS * TIMES:
+            members = start_members([*LONG, *way], 3, free_port())
             victim = RANDOM.randrange(3)
             a_moment()
             members[victim].kill()
@@ -60,8 +62,8 @@ class LinkFaults(FaultCase):
             members[victim].communicate()
 
     def test_a_member_stopped_at_any_time_is_named_by_all(self):
-        for transport in TRANSPORTS * TIMES:
-            members = start_members([*LONG, "--transport", transport], 3, free_port())
+        for way in WAYS * TIMES:
+            members = start_members([*LONG, *way], 3, free_port())
             victim = RANDOM.randrange(3)
             a_moment()
             os.kill(members[victim].pid, signal.SIGSTOP)
@@ -73,19 +75,19 @@ class LinkFaults(FaultCase):
 
     def test_nobody_survives_and_the_next_job_starts_at_once(self):
         port = free_port()
-        for transport in TRANSPORTS * TIMES:
-            members = start_members([*LONG, "--transport", transport], 3, port)
+        for way in WAYS * TIMES:
+            members = start_members([*LONG, *way], 3, port)
             a_moment()
             for process in members:
                 process.kill()
             for process in members:
                 process.communicate()
-            self.finish_all(start_members([*SHORT, "--transport", transport], 3, port), 0)
+            self.finish_all(start_members([*SHORT, *way], 3, port), 0)
 
     def test_an_interrupted_member_ends_all(self):
-        for transport in TRANSPORTS:
+        for way in WAYS:
             for number in (signal.SIGINT, signal.SIGTERM) * ((TIMES + 1) // 2):
-                members = start_members([*LONG, "--transport", transport], 3, free_port())
+                members = start_members([*LONG, *way], 3, free_port())
                 a_moment()
                 members[0].send_signal(number)
                 self.end_survivors(members, 0, GONE)
@@ -93,9 +95,9 @@ class LinkFaults(FaultCase):
                 self.assertEqual(members[0].returncode, -number)
 
     def test_an_interrupted_launcher_ends_its_ranks(self):
-        for transport in TRANSPORTS:
+        for way in WAYS:
             for number in (signal.SIGINT, signal.SIGTERM) * ((TIMES + 1) // 2):
-                process = start([*LONG_RUN, "--transport", transport])
+                process = start([*LONG_RUN, *way])
                 wait_for_ranks(process, 4)
                 a_moment()
                 process.send_signal(number)
@@ -103,42 +105,53 @@ class LinkFaults(FaultCase):
 
     def test_a_member_that_is_three_seconds_late_is_waited_for(self):
         port = free_port()
-        for transport in TRANSPORTS * TIMES:
+        for way in WAYS * TIMES:
             late = RANDOM.randrange(3)
-            command = [*PATIENT, "--transport", transport]
+            command = [*PATIENT, *way]
             members = [start_member(command, rank, 3, port) for rank in range(3) if rank != late]
             time.sleep(3)
             members.append(start_member(command, late, 3, port))
             self.finish_all(members, 0)
 
     def test_a_member_that_never_comes_is_named_by_all(self):
-        for transport in TRANSPORTS:
+        for way in WAYS:
             for number in range(TIMES):
                 absent = number % 3
                 port = free_port()
-                command = [*SHORT, "--transport", transport]
+                command = [*SHORT, *way]
                 members = [None if rank == absent else start_member(command, rank, 3, port)
                            for rank in range(3)]
                 self.end_survivors(members, absent, "never came")
 
     def test_a_member_that_has_no_memory_for_windows_is_refused_by_all(self):
-        for transport in TRANSPORTS:
+        for way in WAYS:
             for number in range(TIMES):
                 poor = RANDOM.randrange(3)
-                members = start_members(["run", OPERATORS[number % 4], *WIDE_SHAPE, "--transport",
-                                         transport], 3, free_port(),
+                members = start_members(["run", OPERATORS[number % 4], *WIDE_SHAPE, *way], 3,
+                                        free_port(),
                                         fault=f"memory:rank={poor},mib=1")
                 for said in self.finish_all(members, 5):
                     self.assertRegex(said, rf"rank {poor}: window needs \d+ bytes, \d+ are avail")
 
+    def test_members_of_one_host_need_not_all_share_memory(self):
+        """Each channel is of one kind, by memory or by link; the bits are the same."""
+        for way in WAYS[::2]:
+            for number in range(max(TIMES, 3)):
+                port = free_port()
+                linked = RANDOM.sample(range(4), 1 + number % 3)
+                members = [start_member(["run", "all", "-m", "37", "-n", "70", "-k", "96", *way,
+                                         *(LINKED if rank in linked else ())], rank, 4, port)
+                           for rank in range(4)]
+                self.finish_all(members, 0)
+
     def test_members_may_come_in_any_order(self):
-        for transport in TRANSPORTS:
+        for way in WAYS:
             for size in (2, 3, 5, 8):
                 port = free_port()
                 order = RANDOM.sample(range(size), size)
                 members = []
                 for rank in order:
-                    members.append(start_member([*SHORT[:-1], "10000", "--transport", transport],
+                    members.append(start_member([*SHORT[:-1], "10000", *way],
                                                 rank, size, port))
                     time.sleep(0.1 * RANDOM.random())
                 self.finish_all(members, 0)
@@ -155,7 +168,7 @@ class LinkFaults(FaultCase):
                 time.sleep(0.02)
         strangers[0].close()  # a port scan
         strangers[1].sendall(b"GET / HTTP/1.1\r\n\r\n")
-        strangers[2].sendall(b"TANDEM\x01\n\xff\xff\xff\xff")  # too long; the last one is mute
+        strangers[2].sendall(b"TANDEM\x02\n\xff\xff\xff\xff")  # too long; the last one is mute
         other_job = start_member([*SHORT, "--job", "another"], 1, 3, port)
         text = self.finish(other_job, 3)
         self.assertIn("is rank 0 of the same job (id 'another')", text)
@@ -175,8 +188,8 @@ class LinkFaults(FaultCase):
             self.assertIn("came after another rank 1", self.finish(process, 2))
 
     def test_two_jobs_at_once_do_not_hear_each_other(self):
-        for transport in TRANSPORTS:
-            command = [*SHORT, "--transport", transport]
+        for way in WAYS:
+            command = [*SHORT, *way]
             for _ in range(TIMES):
                 self.finish_all([*start_members(command, 3, free_port()),
                                  *start_members(command, 3, free_port())], 0)
@@ -187,5 +200,5 @@ if __name__ == "__main__":
     probe = start([*SHORT, "-R", "1", "--transport", "ucx"])
     probe.communicate()
     if probe.returncode == 0:
-        TRANSPORTS.append("ucx")
+        WAYS += [["--transport", "ucx"], ["--transport", "ucx", *LINKED]]
     unittest.main()

@@ -70,6 +70,8 @@ class Link {
   // effect there.
   std::uint64_t flush(int peer);
   const std::atomic<std::uint64_t>& flushed(int peer) const { return peers_[peer]->flushed; }
+  // How many frames about a peer's memory have gone to the link.
+  std::uint64_t memory_requests(int peer) const { return peers_[peer]->outbox.memory_requests(); }
   // After a failure: forgets what was posted and not sent. None of the memory that operations
   // named is touched any more when it returns.
   void drop_memory();

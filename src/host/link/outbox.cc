@@ -53,8 +53,15 @@ void Outbox::post_rows(FrameHeader header, const std::byte* from, std::int64_t p
 void Outbox::push(Frame frame) {
   const std::lock_guard guard(post_mutex_);
   if (memory_dropped_ && is_memory_frame(frame.header.type)) return;
-  (is_answer(frame.header.type) ? answers_ : own_).push_back(std::move(frame));
+  const bool answer = is_answer(frame.header.type);
+  if (is_memory_frame(frame.header.type) && !answer) ++memory_requests_;
+  (answer ? answers_ : own_).push_back(std::move(frame));
   has_posted_ = true;
+}
+
+std::uint64_t Outbox::memory_requests() const {
+  const std::lock_guard guard(post_mutex_);
+  return memory_requests_;
 }
 
 bool Outbox::has_posted() const {

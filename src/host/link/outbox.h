@@ -25,6 +25,8 @@ class Outbox {
   // until they are sent or dropped.
   void post_rows(FrameHeader header, const std::byte* from, std::int64_t pitch);
 
+  // How many frames about the peer's memory were posted.
+  std::uint64_t memory_requests() const;
   bool empty() const;
   // Whether something was posted since the last send_with() began.
   bool has_posted() const;
@@ -66,6 +68,7 @@ class Outbox {
   bool answer_is_next_ = false;  // of two long ones
   bool has_posted_ = false;
   bool memory_dropped_ = false;
+  std::uint64_t memory_requests_ = 0;
 
   mutable std::mutex send_mutex_;
   std::deque<Frame> sending_;

@@ -39,7 +39,7 @@ struct Hello {
 std::string to_text(const Hello& hello) {
   return cat(hello.version, '\n', hello.job, '\n', hello.rank, '\n', hello.ranks, '\n',
              hello.member.pid, '\n', hello.member.host, '\n', hello.member.identity, '\n',
-             hello.member.contact);
+             hello.member.door, '\n', hello.member.contact);
 }
 
 Hello parse_hello(const std::string& text) {
@@ -53,6 +53,7 @@ Hello parse_hello(const std::string& text) {
   std::getline(lines, pid);
   std::getline(lines, hello.member.host);
   std::getline(lines, hello.member.identity);
+  std::getline(lines, hello.member.door);
   hello.rank = std::atoi(rank.c_str());
   hello.ranks = std::atoi(ranks.c_str());
   hello.member.pid = std::atoi(pid.c_str());
@@ -78,6 +79,7 @@ Hello own_hello(const RendezvousSpec& spec) {
   char text[256] = {};
   gethostname(text, sizeof text - 1);
   hello.member.pid = getpid();
+  hello.member.door = spec.door;
   hello.member.host = text;
   const ssize_t bytes = readlink("/proc/self/ns/pid", text, sizeof text - 1);
   hello.member.identity = cat(first_line_of("/proc/sys/kernel/random/boot_id"), ' ',
@@ -89,8 +91,8 @@ Hello own_hello(const RendezvousSpec& spec) {
 std::string to_answer(const std::vector<Member>& members) {
   std::string text = "ok\n";
   for (const Member& member : members) {
-    text += cat(member.pid, '\n', member.host, '\n', member.identity, '\n', member.contact.size(),
-                '\n', member.contact);
+    text += cat(member.pid, '\n', member.host, '\n', member.identity, '\n', member.door, '\n',
+                member.contact.size(), '\n', member.contact);
   }
   return text;
 }
@@ -109,6 +111,7 @@ std::vector<Member> parse_answer(const std::string& text, const RendezvousSpec& 
     std::getline(lines, pid);
     std::getline(lines, member.host);
     std::getline(lines, member.identity);
+    std::getline(lines, member.door);
     std::getline(lines, bytes);
     member.pid = std::atoi(pid.c_str());
     member.contact.resize(std::min<std::size_t>(std::atoi(bytes.c_str()), kMessageBytesMax));

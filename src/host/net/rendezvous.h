@@ -16,6 +16,7 @@ struct Member {
   int pid = 0;
   std::string host;      // its name, for people
   std::string identity;  // equal exactly if two ranks see the same processes
+  std::string door;      // of Neighbours; empty: it shares no memory
   std::string contact;   // what the transport needs to reach it
 };
 
@@ -25,6 +26,7 @@ struct RendezvousSpec {
   std::string job;     // ranks with another one are strangers
   SocketAddress root;  // where rank 0 listens
   std::chrono::milliseconds timeout{30000};
+  std::string door;  // the own one, in Member
   // The own contact, made when a connection to the root (or the root's listener) is there.
   std::function<std::string(const Socket& local)> contact;
 };
@@ -41,7 +43,7 @@ struct Rendezvous {
 Rendezvous meet_members(const RendezvousSpec& spec, Socket listener);
 
 // Opens a message between members; says what talks and which layout it speaks.
-inline constexpr char kMagic[8] = {'T', 'A', 'N', 'D', 'E', 'M', 1, '\n'};
+inline constexpr char kMagic[8] = {'T', 'A', 'N', 'D', 'E', 'M', 2, '\n'};
 
 // A message: kMagic, a length, a text. False: the deadline passed or the other end is no member.
 bool send_message(const Socket& socket, const std::string& text, Clock::time_point deadline);

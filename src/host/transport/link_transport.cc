@@ -25,6 +25,12 @@ constexpr milliseconds kSilenceMax{10000};
 // once. A process may have to leave several worlds before its launcher loses patience.
 constexpr milliseconds kFailedPatience{400};
 
+// Neighbours are met as soon as both have joined; a machine may be slow, but the link does as well.
+constexpr milliseconds kNeighbourPatience{5000};
+
+// The own memory and door, and for each peer its memory and a visit.
+std::int64_t neighbour_descriptors(int ranks) { return 2 * ranks + 2; }
+
 SocketAddress root_of(const Seat& seat) {
   const auto address = parse_socket_address(seat.root);
   if (address) return *address;
@@ -34,8 +40,9 @@ SocketAddress root_of(const Seat& seat) {
 
 }  // namespace
 
-LinkTransport::LinkTransport(int ranks, const std::optional<Seat>& seat)
-    : ranks_(ranks), seat_(seat.value_or(Seat{})) {
+LinkTransport::LinkTransport(int ranks, const TransportOptions& options)
+    : ranks_(ranks), seat_(options.seat.value_or(Seat{})), same_host_(options.same_host) {
+  const bool seat = options.seat.has_value();
   if (!seat && ranks > 1) {
     root_listener_ = listen_on({"127.0.0.1", "0"});
     seat_.root = to_string(local_address(root_listener_));
@@ -57,7 +64,11 @@ LinkTransport::~LinkTransport() {
 
 Link* LinkTransport::join(int rank, milliseconds timeout) {
   if (link_ != nullptr) return link_.get();
-  check_descriptors(cat("rank ", rank, " of ", ranks_), descriptors());
+  rank_ = rank;
+  const bool shares = same_host_ == SameHost::shared && ranks_ > 1;
+  check_descriptors(cat("rank ", rank, " of ", ranks_),
+                    descriptors() + (shares ? neighbour_descriptors(ranks_) : 0));
+  if (shares) neighbours_ = std::make_unique<Neighbours>(rank, control_->ranks[rank]);
   const JoinOptions options{.rank = rank,
                             .ranks = ranks_,
                             .job = seat_.job,
@@ -66,6 +77,7 @@ Link* LinkTransport::join(int rank, milliseconds timeout) {
                             .silence_limit = std::clamp(timeout, kSilenceMin, kSilenceMax)};
   RendezvousSpec spec{
       .rank = rank, .ranks = ranks_, .job = seat_.job, .root = options.root, .timeout = timeout};
+  if (shares) spec.door = neighbours_->door();
   spec.contact = [&](const Socket& local) {
     own_host_ = rank == 0 ? options.root.host : local_address(local).host;
     return make_contact(options, local);
@@ -74,9 +86,24 @@ Link* LinkTransport::join(int rank, milliseconds timeout) {
   if (rank != 0) listener.close();
   Rendezvous met = meet_members(spec, std::move(listener));
   LinkOptions made{.rank = rank, .members = met.members, .silence_limit = options.silence_limit};
+  const std::vector<Member> members = met.members;
   link_ = std::make_unique<Link>(*control_, windows_, make_streams(options, std::move(met)),
                                  std::move(made));
+  // Now that the link watches over the peers: nobody waits here for one that is lost.
+  if (shares) meet_neighbours(options, members);
   return link_.get();
+}
+
+void LinkTransport::meet_neighbours(const JoinOptions& options,
+                                    const std::vector<Member>& members) {
+  const auto deadline = std::min(options.deadline, Clock::now() + kNeighbourPatience);
+  neighbours_->meet(members, deadline, [this] { return control_->poison.load() != 0; });
+  if (neighbours_->any()) windows_.lie_in(neighbours_->own(), sizeof(RankArea));
+}
+
+RankArea* LinkTransport::area_of(int rank) {
+  if (rank == rank_) return &control_->ranks[rank];
+  return neighbours_ == nullptr ? nullptr : neighbours_->area_of(rank);
 }
 
 void LinkTransport::leave(int, const std::string& failure) {
@@ -103,11 +130,19 @@ std::unique_ptr<Transport> LinkTransport::make_group(HostRank& rank,
   seat.root = rank.exchange("the making of a group", told)[members[0]];
   if (seat.root.starts_with('!')) throw Error(ErrorKind::environment, seat.root.substr(1));
   if (place == members.end()) return nullptr;
-  auto group = make_transport(name(), static_cast<int>(members.size()), seat);
+  auto group = make_transport(name(), static_cast<int>(members.size()),
+                              {.seat = seat, .same_host = same_host_});
   static_cast<LinkTransport&>(*group).root_listener_ = std::move(listener);
   return group;
 }
 
-std::byte* LinkTransport::map(int, const WindowRange& range) { return windows_.address_of(range); }
+std::byte* LinkTransport::map(int owner, const WindowRange& range) {
+  if (neighbours_ == nullptr || owner == rank_) return windows_.address_of(range);
+  return neighbours_->map(owner, range.offset, range.bytes);
+}
+
+void LinkTransport::unmap(int owner, std::byte* address, const WindowRange& range) {
+  if (neighbours_ != nullptr && owner != rank_ && range.bytes > 0) munmap(address, range.bytes);
+}
 
 }  // namespace tandem::host

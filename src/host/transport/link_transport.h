@@ -5,28 +5,30 @@
 #include <optional>
 #include <vector>
 
+#include "host/neighbours/neighbours.h"
 #include "host/net/rendezvous.h"
 #include "host/transport/own_windows.h"
 #include "host/transport/transport.h"
 
 namespace tandem::host {
 
-// What all transports without shared memory have in common: the rank's own control area and
-// windows, the rendezvous, the link. One object serves one rank of its process.
+// What all transports between hosts have in common: the rank's own control area and windows, the
+// rendezvous, the link, the neighbours. One object serves one rank of its process.
 class LinkTransport : public Transport {
  public:
-  LinkTransport(int ranks, const std::optional<Seat>& seat);
+  LinkTransport(int ranks, const TransportOptions& options);
   ~LinkTransport() override;
 
   int ranks() const override { return ranks_; }
   ControlArea& control() override { return *control_; }
   Link* join(int rank, std::chrono::milliseconds timeout) override;
+  RankArea* area_of(int rank) override;
   void leave(int rank, const std::string& failure) override;
   WindowRange reserve(int rank, std::int64_t bytes) override {
     return windows_.reserve(rank, bytes, spare_bytes());
   }
   std::byte* map(int owner, const WindowRange& range) override;
-  void unmap(int, std::byte*, const WindowRange&) override {}
+  void unmap(int owner, std::byte* address, const WindowRange& range) override;
   void release(int, const WindowRange& range) override { windows_.release(range); }
   // The members meet at a port of the first one, and have connections of their own.
   std::unique_ptr<Transport> make_group(HostRank& rank, const std::vector<int>& members) override;
@@ -49,11 +51,16 @@ class LinkTransport : public Transport {
   virtual std::unique_ptr<Streams> make_streams(const JoinOptions& options, Rendezvous met) = 0;
 
  private:
+  void meet_neighbours(const JoinOptions& options, const std::vector<Member>& members);
+
   int ranks_;
+  int rank_ = 0;  // of this process, once it has joined
   Seat seat_;
+  SameHost same_host_;
   Socket root_listener_;  // made before the others know of it, so that none can come too early
   std::string own_host_;  // by which the others reach this one
   ControlArea* control_ = nullptr;
+  std::unique_ptr<Neighbours> neighbours_;  // if memory may be shared
   OwnWindows windows_;
   std::unique_ptr<Link> link_;
 };

@@ -19,6 +19,11 @@ constexpr std::int64_t kPage = 4096;
 
 }  // namespace
 
+void OwnWindows::lie_in(MemoryFile& file, std::int64_t first_offset) {
+  file_ = &file;
+  next_offset_ = round_up(first_offset, kPage);
+}
+
 OwnWindows::~OwnWindows() {
   for (auto& [offset, mapping] : mappings_) munmap(mapping.address, mapping.bytes);
 }
@@ -27,24 +32,40 @@ WindowRange OwnWindows::reserve(int rank, std::int64_t bytes, std::int64_t spare
   if (bytes == 0) return {};
   const std::int64_t rounded = round_up(bytes, kPage);
   const std::int64_t free_bytes = std::max<std::int64_t>(0, available_bytes() - spare_bytes);
-  void* address = MAP_FAILED;
-  int error = ENOMEM;
-  if (rounded <= free_bytes) {
-    address = mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    error = errno;
-  }
-  if (address == MAP_FAILED) {
+  const std::lock_guard guard(mutex_);
+  std::byte* address = nullptr;
+  errno = ENOMEM;
+  if (rounded <= free_bytes) address = allocate(next_offset_, rounded);
+  const int error = errno;
+  if (address == nullptr) {
     throw Error(ErrorKind::environment,
                 cat("rank ", rank, ": window needs ", rounded, " bytes, ", free_bytes,
                     " are available: ", std::strerror(error),
                     "; free memory, raise the limits (ulimit) or use a smaller shape"));
   }
-  const std::lock_guard guard(mutex_);
   const WindowRange range{next_offset_, rounded};
   // A page between ranges: rows that leave one end in none.
   next_offset_ += rounded + kPage;
-  mappings_[range.offset] = {static_cast<std::byte*>(address), rounded};
+  mappings_[range.offset] = {address, rounded};
   return range;
+}
+
+// Null, and errno, if there is no memory.
+std::byte* OwnWindows::allocate(std::int64_t offset, std::int64_t bytes) {
+  if (file_ == nullptr) {
+    void* address =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return address == MAP_FAILED ? nullptr : static_cast<std::byte*>(address);
+  }
+  int error = file_->allocate(offset, bytes);
+  std::byte* address = nullptr;
+  if (error == 0) {
+    address = file_->map(offset, bytes);
+    error = errno;
+  }
+  if (address == nullptr) file_->release(offset, bytes);
+  errno = error;
+  return address;
 }
 
 std::byte* OwnWindows::address_of(const WindowRange& range) {
@@ -58,6 +79,7 @@ void OwnWindows::release(const WindowRange& range) {
   const auto found = mappings_.find(range.offset);
   if (range.bytes == 0 || found == mappings_.end()) return;
   munmap(found->second.address, found->second.bytes);
+  if (file_ != nullptr) file_->release(range.offset, range.bytes);
   mappings_.erase(found);
 }
 

@@ -13,9 +13,9 @@ namespace {
 
 constexpr TransportEntry kTransports[] = {
     {"shm", "ranks are processes of one host that share memory", Reach::one_host, Built::yes,
-     [](int ranks, const std::optional<Seat>&) { return make_shm_transport(ranks); }},
+     [](int ranks, const TransportOptions&) { return make_shm_transport(ranks); }},
     {"threads", "ranks are groups of threads of one process", Reach::one_host, Built::yes,
-     [](int ranks, const std::optional<Seat>&) { return make_threads_transport(ranks); }},
+     [](int ranks, const TransportOptions&) { return make_threads_transport(ranks); }},
     {"tcp", "ranks are processes of any hosts, connected by sockets", Reach::many_hosts, Built::yes,
      make_tcp_transport},
     {"ucx", "ranks are processes of any hosts, connected by UCX: InfiniBand, RoCE, sockets",
@@ -34,10 +34,10 @@ std::unique_ptr<Transport> Transport::make_group(HostRank& rank, const std::vect
 }
 
 std::unique_ptr<Transport> make_transport(std::string_view name, int ranks,
-                                          const std::optional<Seat>& seat) {
+                                          const TransportOptions& options) {
   std::string names;
   for (const TransportEntry& entry : kTransports) {
-    if (entry.name == name) return entry.make(ranks, seat);
+    if (entry.name == name) return entry.make(ranks, options);
     names += (names.empty() ? "" : ", ") + std::string(entry.name);
   }
   throw Error(ErrorKind::refused, cat("transport: unknown name '", name, "'; use one of ", names));

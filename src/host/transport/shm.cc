@@ -3,9 +3,7 @@
 // by all: nothing has a name, and the memory vanishes with the last process.
 #include "host/transport/shm.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -16,6 +14,7 @@
 
 #include "base/checked.h"
 #include "base/strings.h"
+#include "host/neighbours/memory_file.h"
 #include "host/transport/limits.h"
 #include "tandem/error.h"
 
@@ -39,20 +38,11 @@ class ShmTransport : public Transport {
     if (address == MAP_FAILED) throw_environment("control area", errno);
     control_ = new (address) ControlArea();
     for (int rank = 0; rank < ranks; ++rank) {
-      const int file = memfd_create("tandem-window", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-      if (file < 0) {
-        const int error = errno;
-        close_files();
-        throw_environment(cat("memory file of rank ", rank), error);
-      }
-      fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK);  // no peer can pull memory away under a reader
-      files_.push_back(file);
+      files_.push_back(MemoryFile::make());
+      if (!files_.back().open()) throw_environment(cat("memory file of rank ", rank), errno);
     }
   }
-  ~ShmTransport() override {
-    close_files();
-    munmap(control_, sizeof(ControlArea));
-  }
+  ~ShmTransport() override { munmap(control_, sizeof(ControlArea)); }
 
   std::string_view name() const override { return "shm"; }
   int ranks() const override { return ranks_; }
@@ -62,12 +52,10 @@ class ShmTransport : public Transport {
     if (bytes == 0) return {};
     const std::lock_guard guard(mutex_);  // a rank may be in several groups
     const WindowRange range{ends_[rank], round_up(bytes, kPage)};
-    // Touching memory that the file has no room for would be a fault in the middle of a launch;
-    // allocation makes it an error here. The kernel may also overcommit, so look at what is free.
+    // The kernel may overcommit, so look at what is free.
     const std::int64_t free_bytes = available_bytes();
-    const int error = range.bytes > free_bytes
-                          ? ENOMEM
-                          : posix_fallocate(files_[rank], range.offset, range.bytes);
+    const int error =
+        range.bytes > free_bytes ? ENOMEM : files_[rank].allocate(range.offset, range.bytes);
     if (error != 0) {
       throw_environment(cat("rank ", rank, ": window needs ", range.bytes, " bytes, ", free_bytes,
                             " are available"),
@@ -79,12 +67,11 @@ class ShmTransport : public Transport {
 
   std::byte* map(int owner, const WindowRange& range) override {
     if (range.bytes == 0) return nullptr;
-    void* address =
-        mmap(nullptr, range.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, files_[owner], range.offset);
-    if (address == MAP_FAILED) {
+    std::byte* address = files_[owner].map(range.offset, range.bytes);
+    if (address == nullptr) {
       throw_environment(cat("window of rank ", owner, " (", range.bytes, " bytes)"), errno);
     }
-    return static_cast<std::byte*>(address);
+    return address;
   }
 
   void unmap(int, std::byte* address, const WindowRange& range) override {
@@ -93,18 +80,13 @@ class ShmTransport : public Transport {
 
   void release(int rank, const WindowRange& range) override {
     if (range.bytes == 0) return;
-    fallocate(files_[rank], FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, range.offset, range.bytes);
+    files_[rank].release(range.offset, range.bytes);
   }
 
  private:
-  void close_files() {
-    for (int file : files_) close(file);
-    files_.clear();
-  }
-
   int ranks_;
   ControlArea* control_ = nullptr;
-  std::vector<int> files_;
+  std::vector<MemoryFile> files_;
   std::mutex mutex_;
   std::vector<std::int64_t> ends_;  // of this process's own rank only
 };

@@ -99,8 +99,8 @@ class TcpTransport final : public LinkTransport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_tcp_transport(int ranks, const std::optional<Seat>& seat) {
-  return std::make_unique<TcpTransport>(ranks, seat);
+std::unique_ptr<Transport> make_tcp_transport(int ranks, const TransportOptions& options) {
+  return std::make_unique<TcpTransport>(ranks, options);
 }
 
 }  // namespace tandem::host

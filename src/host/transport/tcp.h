@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "host/transport/transport.h"
 
@@ -10,6 +9,6 @@ namespace tandem::host {
 
 // Ranks connected by sockets, pair by pair. Without a seat they are processes forked from this one
 // and meet on the loopback. Throws Error{environment} if there is no port to listen on.
-std::unique_ptr<Transport> make_tcp_transport(int ranks, const std::optional<Seat>& seat);
+std::unique_ptr<Transport> make_tcp_transport(int ranks, const TransportOptions& options);
 
 }  // namespace tandem::host

@@ -6,23 +6,28 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 
 #include "base/strings.h"
+#include "host/net/send_window.h"
 #include "tandem/error.h"
 
 namespace tandem::host {
 namespace {
 
 constexpr std::uint64_t kKick = ~std::uint64_t{0};
+// A quarter of the time that a bounded connection's bytes are on their way.
+constexpr std::chrono::milliseconds kHeldNap{1};
 
 class TcpStreams final : public Streams {
  public:
   explicit TcpStreams(std::vector<Socket> sockets)
       : sockets_(std::move(sockets)),
         full_(sockets_.size(), false),
+        windows_(sockets_.size()),
         why_(sockets_.size()),
         poll_(epoll_create1(EPOLL_CLOEXEC)),
         kick_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -37,6 +42,10 @@ class TcpStreams final : public Streams {
   }
 
   std::int64_t send(int peer, std::span<const iovec> pieces) override {
+    const std::int64_t room = windows_[peer].room(sockets_[peer], Clock::now());
+    held_ = held_ || room == 0;
+    if (room == 0) return 0;
+    if (windows_[peer].bounded()) pieces = first_bytes(pieces, room);
     msghdr message{};
     message.msg_iov = const_cast<iovec*>(pieces.data());
     message.msg_iovlen = pieces.size();
@@ -74,6 +83,9 @@ class TcpStreams final : public Streams {
   void close(int peer) override { sockets_[peer].close(); }
 
   void wait(std::chrono::milliseconds limit, std::vector<int>& readable) override {
+    // No event tells that a bounded connection has less on its way.
+    if (held_) limit = std::min(limit, kHeldNap);
+    held_ = false;
     std::array<epoll_event, 64> events;
     const int count = epoll_wait(poll_.file(), events.data(), static_cast<int>(events.size()),
                                  static_cast<int>(limit.count()));
@@ -94,6 +106,21 @@ class TcpStreams final : public Streams {
   }
 
  private:
+  // The pieces, or as much of them as has room.
+  std::span<const iovec> first_bytes(std::span<const iovec> pieces, std::int64_t room) {
+    some_.clear();
+    for (const iovec& piece : pieces) {
+      const auto bytes = std::min<std::int64_t>(room, static_cast<std::int64_t>(piece.iov_len));
+      if (bytes < static_cast<std::int64_t>(piece.iov_len)) {
+        if (bytes > 0) some_.push_back({piece.iov_base, static_cast<std::size_t>(bytes)});
+        return some_;
+      }
+      some_.push_back(piece);
+      room -= bytes;
+    }
+    return pieces;
+  }
+
   void watch(int operation, int file, std::uint32_t events, std::uint64_t data) {
     epoll_event event{};
     event.events = events;
@@ -115,6 +142,9 @@ class TcpStreams final : public Streams {
 
   std::vector<Socket> sockets_;
   std::vector<bool> full_;  // watched for room
+  std::vector<SendWindow> windows_;
+  std::vector<iovec> some_;
+  bool held_ = false;  // a connection had no room since the last wait()
   std::vector<std::string> why_;
   Socket poll_;
   Socket kick_;

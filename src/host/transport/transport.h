@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "host/control_area.h"
+#include "tandem/world.h"
 
 namespace tandem::host {
 
@@ -35,17 +36,20 @@ class Transport {
   // have told it.
   virtual ControlArea& control() = 0;
 
-  // Collective where ranks share no memory: finds the peers. Returns the way to them, or null where
-  // all memory can be mapped. Again: the same. Throws what meet_members() throws.
+  // Collective where ranks share no memory: finds the peers. Returns the way to them, also to those
+  // whose memory can be mapped, or null where that of all can, and always could. Again: the same.
+  // Throws what meet_members() throws.
   virtual Link* join(int rank, std::chrono::milliseconds timeout);
+  // Once it has joined: the words in which a rank sleeps and hears, the own ones or those of a peer
+  // whose memory can be mapped here; null for others.
+  virtual RankArea* area_of(int rank) { return &control().ranks[rank]; }
   // `rank` has ended: well, or with what it failed with. Peers that wait for it are told.
   virtual void leave(int rank, const std::string& failure);
 
   // Reserves zeroed window memory of `rank` that peers can map. Throws Error{environment} with
   // the bytes needed and why they can't be had.
   virtual WindowRange reserve(int rank, std::int64_t bytes) = 0;
-  // The address, in this process, of a range that `owner` reserved: the own rank, or any rank where
-  // join() returned null.
+  // The address, in this process, of a range that `owner` reserved: one that area_of() reaches.
   virtual std::byte* map(int owner, const WindowRange& range) = 0;
   virtual void unmap(int owner, std::byte* address, const WindowRange& range) = 0;
   // Gives the memory back; every rank has unmapped it.
@@ -64,6 +68,12 @@ struct Seat {
   std::string job;   // ranks of other jobs are strangers
 };
 
+// What a transport is made for.
+struct TransportOptions {
+  std::optional<Seat> seat;  // without one the ranks are started by this process
+  SameHost same_host = SameHost::linked;
+};
+
 enum class Reach { one_host, many_hosts };
 enum class Built { yes, no };
 
@@ -72,13 +82,12 @@ struct TransportEntry {
   std::string_view summary;
   Reach reach;
   Built built;  // no: make() throws Error{environment} with what to install
-  // Without a seat the ranks are started by this process.
-  std::unique_ptr<Transport> (*make)(int ranks, const std::optional<Seat>& seat);
+  std::unique_ptr<Transport> (*make)(int ranks, const TransportOptions& options);
 };
 
 std::span<const TransportEntry> all_transports();
 // Throws Error{refused} with the names there are.
 std::unique_ptr<Transport> make_transport(std::string_view name, int ranks,
-                                          const std::optional<Seat>& seat = std::nullopt);
+                                          const TransportOptions& options = {});
 
 }  // namespace tandem::host

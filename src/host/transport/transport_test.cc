@@ -40,19 +40,20 @@ bool is_zero(const std::byte* bytes, std::int64_t count) {
 }
 
 TEST_P(TransportContract, NamesItselfAndCountsItsRanks) {
-  const auto transport = make_transport(GetParam(), 5);
-  EXPECT_EQ(transport->name(), GetParam());
+  const auto transport = make_test_transport(GetParam(), 5);
+  const bool shares = GetParam().ends_with(kShared);
+  EXPECT_EQ(cat(transport->name(), shares ? kShared : ""), GetParam());
   EXPECT_EQ(transport->ranks(), 5);
 }
 
 TEST_P(TransportContract, TheControlAreaStartsAsZeros) {
-  const auto transport = make_transport(GetParam(), 3);
+  const auto transport = make_test_transport(GetParam(), 3);
   const auto* bytes = reinterpret_cast<const std::byte*>(&transport->control());
   EXPECT_TRUE(is_zero(bytes, sizeof(ControlArea)));
 }
 
 TEST_P(TransportContract, ReservedMemoryIsZeroAndLargeEnough) {
-  const auto transport = make_transport(GetParam(), 2);
+  const auto transport = make_test_transport(GetParam(), 2);
   for (const std::int64_t bytes : {1, 4095, 4096, 4097, 3 * 65536 + 5}) {
     const WindowRange range = transport->reserve(0, bytes);
     EXPECT_GE(range.bytes, bytes);
@@ -67,7 +68,7 @@ TEST_P(TransportContract, ReservedMemoryIsZeroAndLargeEnough) {
 }
 
 TEST_P(TransportContract, NoBytesNeedNoMemory) {
-  const auto transport = make_transport(GetParam(), 1);
+  const auto transport = make_test_transport(GetParam(), 1);
   const WindowRange range = transport->reserve(0, 0);
   EXPECT_EQ(range.bytes, 0);
   std::byte* address = transport->map(0, range);
@@ -181,8 +182,8 @@ TEST_P(TransportContract, HundredsOfWindowsComeAndGoAndBeginOnALine) {
 }
 
 TEST_P(TransportContract, OffsetsBeyond32BitsReachTheLastByte) {
-  // Only shared memory takes pages that nobody touches.
-  const bool is_lazy = GetParam() != "shm";
+  // Only memory that processes share takes pages that nobody touches.
+  const bool is_lazy = GetParam() != "shm" && !GetParam().ends_with(kShared);
   const std::int64_t bytes = (std::int64_t{1} << (is_lazy ? 32 : 31)) + 64;
   if (available_bytes() < 2 * bytes) GTEST_SKIP() << "not enough memory";
   expect_sound(2, [bytes](HostRank& rank, Findings& findings) {
@@ -207,7 +208,7 @@ TEST_P(TransportContract, OffsetsBeyond32BitsReachTheLastByte) {
 }
 
 TEST_P(TransportContract, TooLargeAWindowIsAnErrorOfTheEnvironmentWithItsSize) {
-  const auto transport = make_transport(GetParam(), 2);
+  const auto transport = make_test_transport(GetParam(), 2);
   constexpr std::int64_t kBytes = std::int64_t{1} << 50;
   try {
     transport->reserve(1, kBytes);

@@ -34,8 +34,8 @@ class UcxTransport final : public LinkTransport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_ucx_transport(int ranks, const std::optional<Seat>& seat) {
-  return std::make_unique<UcxTransport>(ranks, seat);
+std::unique_ptr<Transport> make_ucx_transport(int ranks, const TransportOptions& options) {
+  return std::make_unique<UcxTransport>(ranks, options);
 }
 
 }  // namespace tandem::host

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "host/transport/transport.h"
 
@@ -16,6 +15,6 @@ inline constexpr Built kUcxBuilt = Built::no;
 
 // Ranks connected by UCX. Without a seat as make_tcp_transport(). Throws Error{environment} if this
 // build has no UCX.
-std::unique_ptr<Transport> make_ucx_transport(int ranks, const std::optional<Seat>& seat);
+std::unique_ptr<Transport> make_ucx_transport(int ranks, const TransportOptions& options);
 
 }  // namespace tandem::host

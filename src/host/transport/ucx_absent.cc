@@ -4,7 +4,7 @@
 
 namespace tandem::host {
 
-std::unique_ptr<Transport> make_ucx_transport(int, const std::optional<Seat>&) {
+std::unique_ptr<Transport> make_ucx_transport(int, const TransportOptions&) {
   throw Error(ErrorKind::environment,
               "ucx: this build has no UCX; install libucx-dev and build again, or use "
               "--transport tcp");
