@@ -14,6 +14,7 @@
 #include <set>
 #include <thread>
 
+#include "host/test_descriptors.h"
 #include "host/test_world.h"
 #include "tandem/error.h"
 
@@ -208,6 +209,18 @@ TEST_F(Spawn, ATerminationEndsAllRanks) {
   struct sigaction after {};
   sigaction(SIGTERM, nullptr, &after);
   EXPECT_EQ(after.sa_handler, before.sa_handler);
+}
+
+// The memory files of shm take the last descriptors, and the pipes find none.
+TEST_F(Spawn, AsManyDescriptorsAsRanksAreTooFewAndSaidSo) {
+  const FewDescriptors few(4);
+  try {
+    run_processes(4, [](int) { return std::string(); });
+    FAIL() << "it was started";
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("5 more descriptors are needed, 0 are free"), std::string::npos) << text;
+  }
 }
 
 // With few descriptors left, a rank cannot have its pipe: nobody runs on, and the caller's signal

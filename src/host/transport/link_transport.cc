@@ -37,6 +37,8 @@ SocketAddress root_of(const Seat& seat) {
 LinkTransport::LinkTransport(int ranks, const std::optional<Seat>& seat)
     : ranks_(ranks), seat_(seat.value_or(Seat{})) {
   if (!seat && ranks > 1) {
+    // Each of the ranks will need as many or more.
+    check_descriptors(cat("a world of ", ranks, " ranks"), LinkTransport::descriptors(ranks));
     root_listener_ = listen_on({"127.0.0.1", "0"});
     seat_.root = to_string(local_address(root_listener_));
   }
@@ -57,7 +59,7 @@ LinkTransport::~LinkTransport() {
 
 Link* LinkTransport::join(int rank, milliseconds timeout) {
   if (link_ != nullptr) return link_.get();
-  check_descriptors(cat("rank ", rank, " of ", ranks_), descriptors());
+  check_descriptors(cat("rank ", rank, " of ", ranks_), descriptors(ranks_));
   const JoinOptions options{.rank = rank,
                             .ranks = ranks_,
                             .job = seat_.job,

@@ -32,8 +32,9 @@ class LinkTransport : public Transport {
   std::unique_ptr<Transport> make_group(HostRank& rank, const std::vector<int>& members) override;
 
  protected:
-  // A connection to each peer, a listener, what the streams wait with, a few for a moment.
-  virtual std::int64_t descriptors() const { return ranks_ + 8; }
+  // Of a world of so many ranks, or of a group of them. A connection to each peer, a listener, what
+  // the streams wait with, a few for a moment.
+  virtual std::int64_t descriptors(int ranks) const { return ranks + 8; }
   // Memory that the streams will want for themselves.
   virtual std::int64_t spare_bytes() const { return 0; }
   struct JoinOptions {
