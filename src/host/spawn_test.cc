@@ -10,8 +10,11 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
+#include <ios>
 #include <map>
 #include <set>
+#include <system_error>
 #include <thread>
 
 #include "host/test_descriptors.h"
@@ -209,6 +212,26 @@ TEST_F(Spawn, ATerminationEndsAllRanks) {
   struct sigaction after {};
   sigaction(SIGTERM, nullptr, &after);
   EXPECT_EQ(after.sa_handler, before.sa_handler);
+}
+
+// An error of the system is a lack only if it says so; any other is the program's own.
+TEST_F(Spawn, OnlyALackOfThreadsOrDescriptorsIsOneOfTheEnvironment) {
+  for (const int lack : {EAGAIN, EMFILE, ENFILE, ENOMEM}) {
+    const auto outcomes = run_threads(
+        1, [lack](int) -> std::string { throw std::system_error(lack, std::generic_category()); });
+    EXPECT_EQ(outcomes[0].exit_code, 5) << outcomes[0].message;
+    EXPECT_NE(outcomes[0].message.find("raise the limits"), std::string::npos);
+  }
+  const auto outcomes = run_threads(2, [](int rank) -> std::string {
+    if (rank == 0) return cat(std::filesystem::file_size("/no/such/file"));
+    throw std::ios_base::failure("an input is empty");
+  });
+  for (const RankOutcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.exit_code, 134);
+    EXPECT_EQ(outcome.message.find("descriptor"), std::string::npos) << outcome.message;
+  }
+  EXPECT_NE(outcomes[0].message.find("/no/such/file"), std::string::npos) << outcomes[0].message;
+  EXPECT_NE(outcomes[1].message.find("an input is empty"), std::string::npos);
 }
 
 // The memory files of shm take the last descriptors, and the pipes find none.
