@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <future>
+#include <regex>
 #include <thread>
 
 #include "base/strings.h"
@@ -167,9 +168,14 @@ TEST_P(Groups, AMemberThatIsKilledIsReportedInItsGroup) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   EXPECT_LT(took.count(), 5.0);
   EXPECT_EQ(outcomes[1].exit_code, 128 + SIGKILL);
+  std::smatch killed;
+  ASSERT_TRUE(std::regex_search(outcomes[1].message, killed, std::regex("^rank 1 .(pid \\d+)")));
+  // As a rank of the whole world, whether the group or the whole has lost it first.
+  const std::regex named(cat("rank 1 .(2 of the group 2 0 1, )?", killed.str(1), "\\b"));
   for (const int survivor : {0, 2}) {
     EXPECT_EQ(outcomes[survivor].exit_code, 3);
     EXPECT_TRUE(outcomes[survivor].secondary) << outcomes[survivor].message;
+    EXPECT_TRUE(std::regex_search(outcomes[survivor].message, named)) << outcomes[survivor].message;
   }
 }
 

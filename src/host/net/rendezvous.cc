@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/strings.h"
+#include "host/reports/rank_name.h"
 #include "tandem/error.h"
 #include "tandem/version.h"
 
@@ -231,10 +232,11 @@ class Root {
   [[noreturn]] void give_up() {
     std::string names;
     for (int rank = 0; rank < spec_.ranks; ++rank) {
-      if (!present_[rank]) names += cat(names.empty() ? "" : ", ", "rank ", rank, " (never came)");
+      if (present_[rank]) continue;
+      names += (names.empty() ? "" : ", ") + name_rank(rank, spec_.group, "never came");
     }
-    std::string text = cat("rank 0: waited ", spec_.timeout.count(), " ms at the rendezvous (",
-                           to_string(spec_.root), ") for: ", names);
+    std::string text = cat(name_rank(0, spec_.group), ": waited ", spec_.timeout.count(),
+                           " ms at the rendezvous (", to_string(spec_.root), ") for: ", names);
     if (dropped_ > 0) {
       text += cat("; ", dropped_, " connections were not of this job (id '", spec_.job, "')");
     }
@@ -266,14 +268,16 @@ Rendezvous join_root(const RendezvousSpec& spec) {
   Rendezvous met;
   met.sockets.resize(spec.ranks);
   std::string why = "no answer";
-  const std::string subject = cat("rank ", spec.rank, ": rendezvous at ", to_string(spec.root));
+  const std::string subject =
+      cat(name_rank(spec.rank, spec.group), ": rendezvous at ", to_string(spec.root));
   Socket& root = met.sockets[0];
   while (!root.open()) {
     root = try_connect(spec.root, deadline, why);
     if (root.open()) break;
     if (Clock::now() >= deadline) {
       throw Error(ErrorKind::timeout,
-                  cat(subject, ": rank 0 (never came), waited ", spec.timeout.count(), " ms: ", why,
+                  cat(subject, ": ", name_rank(0, spec.group, "never came"), ", waited ",
+                      spec.timeout.count(), " ms: ", why,
                       "; start rank 0 there, or check the address and the firewall"));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

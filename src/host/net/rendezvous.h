@@ -27,6 +27,7 @@ struct RendezvousSpec {
   std::chrono::milliseconds timeout{30000};
   // The own contact, made when a connection to the root (or the root's listener) is there.
   std::function<std::string(const Socket& local)> contact;
+  std::vector<int> group;  // as Transport::group()
 };
 
 struct Rendezvous {

@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "host/host_rank.h"
+#include "host/reports/rank_name.h"
 #include "host/transport/limits.h"
 #include "tandem/error.h"
 
@@ -65,9 +66,15 @@ Link* LinkTransport::join(int rank, milliseconds timeout) {
                             .job = seat_.job,
                             .root = ranks_ > 1 ? root_of(seat_) : SocketAddress{},
                             .deadline = Clock::now() + timeout,
-                            .silence_limit = std::clamp(timeout, kSilenceMin, kSilenceMax)};
-  RendezvousSpec spec{
-      .rank = rank, .ranks = ranks_, .job = seat_.job, .root = options.root, .timeout = timeout};
+                            .silence_limit = std::clamp(timeout, kSilenceMin, kSilenceMax),
+                            .group = group_};
+  RendezvousSpec spec{.rank = rank,
+                      .ranks = ranks_,
+                      .job = seat_.job,
+                      .root = options.root,
+                      .timeout = timeout,
+                      .contact = {},
+                      .group = group_};
   spec.contact = [&](const Socket& local) {
     own_host_ = rank == 0 ? options.root.host : local_address(local).host;
     return make_contact(options, local);
@@ -75,7 +82,10 @@ Link* LinkTransport::join(int rank, milliseconds timeout) {
   Socket listener = std::move(root_listener_);
   if (rank != 0) listener.close();
   Rendezvous met = meet_members(spec, std::move(listener));
-  LinkOptions made{.rank = rank, .members = met.members, .silence_limit = options.silence_limit};
+  LinkOptions made{.rank = rank,
+                   .members = met.members,
+                   .group = group_,
+                   .silence_limit = options.silence_limit};
   link_ = std::make_unique<Link>(*control_, windows_, make_streams(options, std::move(met)),
                                  std::move(made));
   return link_.get();
@@ -99,15 +109,17 @@ std::unique_ptr<Transport> LinkTransport::make_group(HostRank& rank,
       listener = listen_on({rank.rank() == 0 ? "" : own_host_, "0"});
       told = to_string(SocketAddress{own_host_, local_address(listener).port});
     } catch (const Error& error) {
-      told = cat("!rank ", rank.rank(), ": ", error.what());
+      told = cat('!', rank.name(rank.rank()), ": ", error.what());
     }
   }
   seat.root = rank.exchange("the making of a group", told)[members[0]];
   if (seat.root.starts_with('!')) throw Error(ErrorKind::environment, seat.root.substr(1));
   if (place == members.end()) return nullptr;
-  auto group = make_transport(name(), static_cast<int>(members.size()), seat);
-  static_cast<LinkTransport&>(*group).root_listener_ = std::move(listener);
-  return group;
+  auto made = make_transport(name(), static_cast<int>(members.size()), seat);
+  auto& group = static_cast<LinkTransport&>(*made);
+  group.root_listener_ = std::move(listener);
+  group.group_ = whole_ranks(group_, members);
+  return made;
 }
 
 std::byte* LinkTransport::map(int, const WindowRange& range) { return windows_.address_of(range); }

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "host/net/rendezvous.h"
@@ -20,10 +21,11 @@ class LinkTransport : public Transport {
 
   int ranks() const override { return ranks_; }
   ControlArea& control() override { return *control_; }
+  std::span<const int> group() const override { return group_; }
   Link* join(int rank, std::chrono::milliseconds timeout) override;
   void leave(int rank, const std::string& failure) override;
   WindowRange reserve(int rank, std::int64_t bytes) override {
-    return windows_.reserve(rank, bytes, spare_bytes());
+    return windows_.reserve(group_.empty() ? rank : group_[rank], bytes, spare_bytes());
   }
   std::byte* map(int owner, const WindowRange& range) override;
   void unmap(int, std::byte*, const WindowRange&) override {}
@@ -44,6 +46,7 @@ class LinkTransport : public Transport {
     SocketAddress root;
     Clock::time_point deadline;
     std::chrono::milliseconds silence_limit;
+    std::vector<int> group;  // as Transport::group()
   };
   // What the others need to reach this rank. `local` is an end by which rank 0 is reached.
   virtual std::string make_contact(const JoinOptions& options, const Socket& local) = 0;
@@ -52,6 +55,7 @@ class LinkTransport : public Transport {
  private:
   int ranks_;
   Seat seat_;
+  std::vector<int> group_;  // its members in the world that is part of no other, if it is a group
   Socket root_listener_;  // made before the others know of it, so that none can come too early
   std::string own_host_;  // by which the others reach this one
   ControlArea* control_ = nullptr;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "host/host_rank.h"
+#include "host/reports/rank_name.h"
 
 namespace tandem::host {
 namespace {
@@ -20,6 +21,7 @@ class SharedGroup final : public Transport {
   SharedGroup(Transport& whole, std::vector<int> members, const Windows& windows)
       : whole_(whole),
         members_(std::move(members)),
+        names_(whole_ranks(whole.group(), members_)),
         range_(windows.ranges[members_[0]]),
         address_(windows.addresses[members_[0]]) {}
 
@@ -33,6 +35,7 @@ class SharedGroup final : public Transport {
   std::string_view name() const override { return whole_.name(); }
   int ranks() const override { return static_cast<int>(members_.size()); }
   ControlArea& control() override { return area().control; }
+  std::span<const int> group() const override { return names_; }
   WindowRange reserve(int rank, std::int64_t bytes) override {
     return whole_.reserve(members_[rank], bytes);
   }
@@ -50,7 +53,8 @@ class SharedGroup final : public Transport {
   GroupArea& area() { return *reinterpret_cast<GroupArea*>(address_); }
 
   Transport& whole_;
-  std::vector<int> members_;  // [rank of the group]: its rank in the whole world
+  std::vector<int> members_;  // [rank of the group]: its rank in `whole_`
+  std::vector<int> names_;    // the same in the world that is part of no other
   WindowRange range_;
   std::byte* address_;
 };

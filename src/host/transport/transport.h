@@ -34,6 +34,8 @@ class Transport {
   // The words that ranks share, or, where they share no memory, this rank's own and what its peers
   // have told it.
   virtual ControlArea& control() = 0;
+  // Of a group: its members as ranks of the whole world, in order. Else empty.
+  virtual std::span<const int> group() const { return {}; }
 
   // Collective where ranks share no memory: finds the peers. Returns the way to them, or null where
   // all memory can be mapped. Again: the same. Throws what meet_members() throws.

@@ -26,7 +26,7 @@ class UcxTransport final : public LinkTransport {
   std::unique_ptr<Streams> make_streams(const JoinOptions& options, Rendezvous met) override {
     std::vector<std::string> addresses;
     for (const Member& member : met.members) addresses.push_back(member.contact);
-    return make_ucx_streams(std::move(worker_), addresses, options.rank);
+    return make_ucx_streams(std::move(worker_), addresses, options.rank, options.group);
   }
 
   std::unique_ptr<UcxWorker> worker_;

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups of ranks of this layer: what they say.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "host/test_world.h"
+#include "tandem/error.h"
+
+namespace tandem::host {
+namespace {
+
+using Members = std::vector<int>;
+
+// Collective over the members: this one's place in a group of `whole`.
+class GroupPlace {
+ public:
+  GroupPlace(HostRank& whole, const Members& members, std::int64_t timeout_ms)
+      : transport_(whole.transport().make_group(whole, members)) {
+    place_ = static_cast<int>(std::ranges::find(members, whole.rank()) - members.begin());
+    const HostOptions options{.timeout_ms = timeout_ms};
+    rank_ = std::make_unique<HostRank>(*transport_, place_, options, &whole);
+  }
+  ~GroupPlace() {
+    rank_.reset();
+    if (transport_ != nullptr) transport_->leave(place_, "");
+  }
+  GroupPlace(const GroupPlace&) = delete;
+  GroupPlace& operator=(const GroupPlace&) = delete;
+  HostRank& rank() { return *rank_; }
+
+ private:
+  std::unique_ptr<Transport> transport_;
+  int place_ = 0;
+  std::unique_ptr<HostRank> rank_;
+};
+
+class HostGroups : public testing::TestWithParam<std::string> {
+ protected:
+  static constexpr int kTimeoutMs = 10000;
+  void expect_sound(int ranks, const TestMain& main) {
+    EXPECT_EQ(failures_of(run_test_world(GetParam(), ranks, {.timeout_ms = kTimeoutMs}, main)), "");
+  }
+};
+INSTANTIATE_TEST_SUITE_P(All, HostGroups, testing::ValuesIn(built_transports()),
+                         [](const auto& instance) { return instance.param; });
+
+std::string error_of(const std::function<void()>& what) {
+  try {
+    what();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// Member 1 of the group 2 0 1 is rank 0: reports name the rank and its process.
+TEST_P(HostGroups, ReportsNameTheRankOfTheWholeWorld) {
+  expect_sound(3, [](HostRank& whole, Findings& findings) {
+    const auto pids = whole.exchange("pids", std::to_string(getpid()));
+    {
+      GroupPlace group(whole, {2, 0, 1}, 500);
+      if (whole.rank() != 0) {
+        const std::string text = error_of([&] { group.rank().meet("a test"); });
+        const std::string late = cat("rank 0 (1 of the group 2 0 1, pid ", pids[0], ") is running");
+        findings.expect(text.find(late) != std::string::npos, text);
+        const std::string waits = " of the group 2 0 1): waited 500 ms at a test for: ";
+        findings.expect(text.find(waits) != std::string::npos, text);
+      }
+      whole.meet("the end of the group");
+    }
+    // A group of a group: its first member is member 2 of the other one.
+    GroupPlace outer(whole, {2, 0, 1}, kTimeoutMs);
+    GroupPlace inner(outer.rank(), {2, 1, 0}, kTimeoutMs);
+    inner.rank().meet("the start of the inner group");
+    const std::string text = inner.rank().describe_peer(0);
+    findings.expect(text.starts_with(cat("rank 1 (0 of the group 1 0 2, pid ", pids[1])), text);
+    outer.rank().meet("the end of the inner group");
+  });
+}
+
+TEST_P(HostGroups, AWindowThatAMemberCannotHaveNamesItAsTheWholeDoes) {
+  expect_sound(3, [](HostRank& whole, Findings& findings) {
+    GroupPlace group(whole, {2, 0, 1}, kTimeoutMs);
+    const std::int64_t bytes = group.rank().rank() == 0 ? std::int64_t{1} << 50 : 4096;
+    const std::string text = error_of([&] { group.rank().allocate_windows(bytes); });
+    findings.expect(text.find("rank 2") != std::string::npos, text);
+    findings.expect(text.find("rank 0:") == std::string::npos, text);
+    whole.meet("the end of the group");
+  });
+}
+
+}  // namespace
+}  // namespace tandem::host
