@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of ranks of this layer: what they say.
+// Groups of ranks of this layer: what they hold and what they say.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include "host/test_world.h"
 #include "tandem/error.h"
@@ -87,6 +90,46 @@ TEST_P(HostGroups, AWindowThatAMemberCannotHaveNamesItAsTheWholeDoes) {
     findings.expect(text.find("rank 2") != std::string::npos, text);
     findings.expect(text.find("rank 0:") == std::string::npos, text);
     whole.meet("the end of the group");
+  });
+}
+
+// Bytes of the memory files and of the address space of this process.
+std::int64_t held_bytes() {
+  std::int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  std::int64_t bytes = pages * getpagesize();
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (read_symlink(entry.path(), gone).string().find("memfd:") == std::string::npos) continue;
+    struct stat file {};
+    if (stat(entry.path().c_str(), &file) == 0) bytes += file.st_blocks * 512;
+  }
+  return bytes;
+}
+
+// Its windows may still be written when a group fails; when all have left it, none is there.
+TEST_P(HostGroups, ThatFailedHoldNoMemoryWhenAllHaveLeft) {
+  expect_sound(2, [](HostRank& whole, Findings& findings) {
+    constexpr std::int64_t kBytes = 128 << 20;  // more than what else comes and goes
+    std::int64_t first = 0;
+    for (int turn = 0; turn < 4; ++turn) {
+      {
+        GroupPlace group(whole, {1, 0}, kTimeoutMs);
+        const Windows small = group.rank().allocate_windows(100);
+        const Windows large = group.rank().allocate_windows(whole.rank() == 1 ? kBytes : 5000);
+        group.rank().meet("the end of allocation");
+        if (turn % 2 == whole.rank()) group.rank().poison("a test");
+        whole.meet("the failure");
+        group.rank().free_windows(small);
+        group.rank().free_windows(large);
+        if (turn % 2 == 0) whole.meet("the end of the windows");
+      }
+      whole.meet("the end of the group");
+      if (turn == 0) first = held_bytes();
+      whole.meet("the end of the turn");
+    }
+    const std::int64_t grown = held_bytes() - first;
+    findings.expect(grown < kBytes, "three failed groups hold ", grown, " bytes");
   });
 }
 

@@ -188,7 +188,8 @@ void HostRank::free_windows(const Windows& windows) {
     if (windows.addresses[owner] == nullptr) continue;
     transport_.unmap(owner, windows.addresses[owner], windows.ranges[owner]);
   }
-  // In a broken world a peer may be in the middle of a write; the transport frees the rest.
+  // In a broken world a peer may be in the middle of a write; the transport frees the rest when all
+  // have ended.
   if (is_broken()) return;
   if (!windows.ranges.empty()) transport_.release(rank_, windows.ranges[rank_]);
 }
