@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of ranks of this layer: what they hold and what they say.
+// Groups of ranks of this layer: what they hold, what they say, and how they are made while
+// something fails.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <regex>
+#include <thread>
 
 #include "host/test_world.h"
 #include "tandem/error.h"
@@ -13,6 +18,7 @@
 namespace tandem::host {
 namespace {
 
+using std::chrono::milliseconds;
 using Members = std::vector<int>;
 
 // Collective over the members: this one's place in a group of `whole`.
@@ -44,6 +50,7 @@ class HostGroups : public testing::TestWithParam<std::string> {
   void expect_sound(int ranks, const TestMain& main) {
     EXPECT_EQ(failures_of(run_test_world(GetParam(), ranks, {.timeout_ms = kTimeoutMs}, main)), "");
   }
+  bool is_linked() const { return GetParam() == "tcp" || GetParam() == "ucx"; }
 };
 INSTANTIATE_TEST_SUITE_P(All, HostGroups, testing::ValuesIn(built_transports()),
                          [](const auto& instance) { return instance.param; });
@@ -130,6 +137,53 @@ TEST_P(HostGroups, ThatFailedHoldNoMemoryWhenAllHaveLeft) {
     }
     const std::int64_t grown = held_bytes() - first;
     findings.expect(grown < kBytes, "three failed groups hold ", grown, " bytes");
+  });
+}
+
+// Its peers' links to it, in the whole world, know at once.
+TEST_P(HostGroups, AMemberThatIsKilledWhileAGroupIsMadeEndsTheMaking) {
+  if (!is_linked()) GTEST_SKIP() << "nothing is made there";
+  for (const Members& members : {Members{0, 1, 2}, Members{1, 0, 2}, Members{2, 1, 0}}) {
+    const auto outcomes =
+        run_test_world(GetParam(), 3, {.timeout_ms = kTimeoutMs}, [&](HostRank& whole, Findings&) {
+          const auto transport = whole.transport().make_group(whole, members);
+          if (whole.rank() == 1) kill(getpid(), SIGKILL);
+          const auto place = std::ranges::find(members, whole.rank()) - members.begin();
+          const HostRank rank(*transport, static_cast<int>(place), {.timeout_ms = kTimeoutMs},
+                              &whole);
+        });
+    const std::string killed = outcomes[1].message.substr(0, outcomes[1].message.find(')'));
+    EXPECT_TRUE(killed.starts_with("rank 1 (pid ")) << killed;
+    for (const int survivor : {0, 2}) {
+      // Who does not end within 1.2 s of the loss is killed.
+      EXPECT_EQ(outcomes[survivor].exit_code, 3) << outcomes[survivor].message;
+      EXPECT_NE(outcomes[survivor].message.find(killed), std::string::npos)
+          << outcomes[survivor].message;
+    }
+  }
+}
+
+// Nobody waits for who cannot come, and the whole world can be worked in.
+TEST_P(HostGroups, AMemberThatHasTooFewDescriptorsIsToldToAll) {
+  if (!is_linked()) GTEST_SKIP() << "no descriptors are needed there";
+  expect_sound(3, [](HostRank& whole, Findings& findings) {
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    const int next = dup(0);
+    close(next);
+    const rlimit few{static_cast<rlim_t>(next + 3), before.rlim_max};
+    if (whole.rank() == 1) setrlimit(RLIMIT_NOFILE, &few);
+    const auto start = Clock::now();
+    const std::string text = error_of([&] {
+      GroupPlace(whole, {0, 2, 1}, kTimeoutMs).rank().meet("a test");
+    });
+    findings.expect(Clock::now() - start < milliseconds(kTimeoutMs / 4), "it took too long");
+    const std::regex wanted(
+        "rank 1: a group of 3: \\d+ more descriptors are needed, \\d+ are free.*");
+    findings.expect(std::regex_match(text, wanted), text);
+    setrlimit(RLIMIT_NOFILE, &before);
+    GroupPlace group(whole, {0, 2, 1}, kTimeoutMs);
+    group.rank().meet("a test");
   });
 }
 

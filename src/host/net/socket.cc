@@ -178,8 +178,14 @@ SocketAddress local_address(const Socket& socket) {
   return {host, port};
 }
 
-bool wait_readable(const Socket& socket, Clock::time_point deadline) {
-  return wait_for(socket.file(), POLLIN, deadline);
+bool wait_readable(const Socket& socket, Clock::time_point deadline,
+                   const std::function<void()>& check) {
+  if (!check) return wait_for(socket.file(), POLLIN, deadline);
+  while (!wait_for(socket.file(), POLLIN, std::min(deadline, Clock::now() + kCheckSlice))) {
+    check();
+    if (Clock::now() >= deadline) return false;
+  }
+  return true;
 }
 
 bool read_all(const Socket& socket, void* data, std::size_t bytes, Clock::time_point deadline) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <new>
+#include <thread>
 
 #include "base/strings.h"
 #include "host/host_rank.h"
@@ -60,23 +61,55 @@ LinkTransport::~LinkTransport() {
 
 Link* LinkTransport::join(int rank, milliseconds timeout) {
   if (link_ != nullptr) return link_.get();
-  check_descriptors(cat("rank ", rank, " of ", ranks_), descriptors(ranks_));
-  const JoinOptions options{.rank = rank,
-                            .ranks = ranks_,
-                            .job = seat_.job,
-                            .root = ranks_ > 1 ? root_of(seat_) : SocketAddress{},
-                            .deadline = Clock::now() + timeout,
-                            .silence_limit = std::clamp(timeout, kSilenceMin, kSilenceMax),
-                            .group = group_};
+  std::string lacking;
+  try {
+    check_descriptors(cat("rank ", rank, " of ", ranks_), descriptors(ranks_));
+  } catch (const Error& error) {
+    lacking = error.what();
+  }
+  try {
+    meet_peers(rank, timeout, lacking);
+  } catch (const Error& error) {
+    // Not even a connection could be made to say it.
+    if (std::string_view(error.what()).find(lacking) == std::string_view::npos) {
+      throw Error(ErrorKind::environment, lacking);
+    }
+    if (exit_code(error.kind()) == exit_code(ErrorKind::lost_rank)) look_at_whole();
+    throw;
+  }
+  return link_.get();
+}
+
+void LinkTransport::look_at_whole() {
+  const auto end = Clock::now() + kFailedPatience;
+  while (whole_ != nullptr && Clock::now() < end) {
+    whole_->check_poison();
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+}
+
+void LinkTransport::meet_peers(int rank, milliseconds timeout, const std::string& lacking) {
+  const JoinOptions options{
+      .rank = rank,
+      .ranks = ranks_,
+      .job = seat_.job,
+      .root = ranks_ > 1 ? root_of(seat_) : SocketAddress{},
+      .deadline = Clock::now() + timeout,
+      .silence_limit = std::clamp(timeout, kSilenceMin, kSilenceMax),
+      .check = whole_ == nullptr ? std::function<void()>() : [this] { whole_->check_poison(); },
+      .group = group_};
   RendezvousSpec spec{.rank = rank,
                       .ranks = ranks_,
                       .job = seat_.job,
                       .root = options.root,
                       .timeout = timeout,
                       .contact = {},
+                      .check = options.check,
                       .group = group_};
   spec.contact = [&](const Socket& local) {
     own_host_ = rank == 0 ? options.root.host : local_address(local).host;
+    // Said at the rendezvous: the others need not wait for this rank.
+    if (!lacking.empty()) throw Error(ErrorKind::environment, lacking);
     return make_contact(options, local);
   };
   Socket listener = std::move(root_listener_);
@@ -88,7 +121,6 @@ Link* LinkTransport::join(int rank, milliseconds timeout) {
                    .silence_limit = options.silence_limit};
   link_ = std::make_unique<Link>(*control_, windows_, make_streams(options, std::move(met)),
                                  std::move(made));
-  return link_.get();
 }
 
 void LinkTransport::leave(int, const std::string& failure) {
@@ -104,20 +136,28 @@ std::unique_ptr<Transport> LinkTransport::make_group(HostRank& rank,
   Seat seat{.rank = static_cast<int>(place - members.begin()), .root = "", .job = seat_.job};
   Socket listener;
   std::string told;
-  if (seat.rank == 0) {
-    try {
+  const int size = static_cast<int>(members.size());
+  try {
+    if (place != members.end()) check_descriptors(cat("a group of ", size), descriptors(size));
+    if (seat.rank == 0) {
       listener = listen_on({rank.rank() == 0 ? "" : own_host_, "0"});
       told = to_string(SocketAddress{own_host_, local_address(listener).port});
-    } catch (const Error& error) {
-      told = cat('!', rank.name(rank.rank()), ": ", error.what());
     }
+  } catch (const Error& error) {
+    told = cat('!', rank.name(rank.rank()), ": ", error.what());
   }
-  seat.root = rank.exchange("the making of a group", told)[members[0]];
-  if (seat.root.starts_with('!')) throw Error(ErrorKind::environment, seat.root.substr(1));
+  std::string lacking;
+  const auto texts = rank.exchange("the making of a group", told);
+  for (const std::string& text : texts) {
+    if (text.starts_with('!')) lacking += (lacking.empty() ? "" : "\n") + text.substr(1);
+  }
+  if (!lacking.empty()) throw Error(ErrorKind::environment, lacking);
   if (place == members.end()) return nullptr;
-  auto made = make_transport(name(), static_cast<int>(members.size()), seat);
+  seat.root = texts[members[0]];
+  auto made = make_transport(name(), size, seat);
   auto& group = static_cast<LinkTransport&>(*made);
   group.root_listener_ = std::move(listener);
+  group.whole_ = &rank;
   group.group_ = whole_ranks(group_, members);
   return made;
 }

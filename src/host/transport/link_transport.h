@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "host/net/rendezvous.h"
@@ -46,16 +48,25 @@ class LinkTransport : public Transport {
     SocketAddress root;
     Clock::time_point deadline;
     std::chrono::milliseconds silence_limit;
-    std::vector<int> group;  // as Transport::group()
+    std::function<void()> check;  // as RendezvousSpec has them
+    std::vector<int> group;
   };
   // What the others need to reach this rank. `local` is an end by which rank 0 is reached.
   virtual std::string make_contact(const JoinOptions& options, const Socket& local) = 0;
   virtual std::unique_ptr<Streams> make_streams(const JoinOptions& options, Rendezvous met) = 0;
 
  private:
+  // `lacking`: why this rank can't be in, if it can't. The others are told.
+  void meet_peers(int rank, std::chrono::milliseconds timeout, const std::string& lacking);
+  // If the making of a group failed because its whole did: throws why. The whole may hear of a loss
+  // a moment after a connection of the group has ended.
+  void look_at_whole();
+
   int ranks_;
   Seat seat_;
-  std::vector<int> group_;  // its members in the world that is part of no other, if it is a group
+  // Of a group: what its whole is, and its members in the world that is part of no other.
+  HostRank* whole_ = nullptr;
+  std::vector<int> group_;
   Socket root_listener_;  // made before the others know of it, so that none can come too early
   std::string own_host_;  // by which the others reach this one
   ControlArea* control_ = nullptr;

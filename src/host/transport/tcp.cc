@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/strings.h"
+#include "host/net/message.h"
 #include "host/reports/rank_name.h"
 #include "host/transport/link_transport.h"
 #include "host/transport/tcp_streams.h"
@@ -62,7 +63,7 @@ class TcpTransport final : public LinkTransport {
     while (missing > 0) {
       Socket socket = try_accept(listener_);
       if (!socket.open()) {
-        if (wait_readable(listener_, options.deadline)) continue;
+        if (wait_readable(listener_, options.deadline, options.check)) continue;
         std::string names;
         for (int peer = first; peer < options.ranks; ++peer) {
           if (met.sockets[peer].open()) continue;
