@@ -48,11 +48,11 @@ std::map<std::string, std::string> parse_text(const std::string& text) {
 
 std::unique_ptr<World::Impl> join(host::Transport& transport, const WorldOptions& options, int rank,
                                   host::HostRank* whole = nullptr) {
-  // Started one by one, the ranks may be on many hosts: those on this one share its processors.
+  // The ranks, or the members of a group, may be on many hosts: those on this one share its
+  // processors.
   int ranks_here = options.ranks;
-  if (options.membership) {
-    ranks_here = transport.join(rank, std::chrono::milliseconds(options.timeout_ms))->ranks_here();
-  }
+  host::Link* link = transport.join(rank, std::chrono::milliseconds(options.timeout_ms));
+  if (link != nullptr) ranks_here = link->ranks_here();
   const int workers = options.workers.value_or(default_workers(ranks_here));
   auto impl = std::make_unique<World::Impl>();
   impl->transport = &transport;

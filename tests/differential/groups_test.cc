@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups of ranks are worlds of their own: no flag, window or failure of one is seen by another.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "harness.h"
 #include "soak.h"
 #include "tandem/error.h"
+#include "world_impl.h"
 
 namespace tandem::differential {
 namespace {
@@ -177,6 +179,27 @@ TEST_P(Groups, AMemberThatIsKilledIsReportedInItsGroup) {
     EXPECT_TRUE(outcomes[survivor].secondary) << outcomes[survivor].message;
     EXPECT_TRUE(std::regex_search(outcomes[survivor].message, named)) << outcomes[survivor].message;
   }
+}
+
+// Two ranks of this host, each with as many workers as it has processors, are too many; two ranks
+// on hosts of their own are not. A host is what has a name of its own here.
+TEST(GroupsOfHosts, ShareProcessorsOnlyWithTheMembersOfTheSameHost) {
+  if (geteuid() != 0) GTEST_SKIP() << "no right to name hosts";
+  const WorldOptions options{
+      .ranks = 2, .transport = "tcp", .timeout_ms = kTimeoutMs, .workers = default_workers(1)};
+  EXPECT_EQ(run_world(options,
+                      [](World& world) -> std::string {
+                        const auto crowded = [](World& one) {
+                          return one.impl().rank->options().oversubscribed;
+                        };
+                        if (!crowded(world)) return "the whole is not oversubscribed";
+                        if (!crowded(*world.group({1, 0}))) return "nor is a group on one host";
+                        const std::string name = cat("host", world.rank());
+                        if (unshare(CLONE_NEWUTS) != 0) return "";  // not permitted here
+                        if (sethostname(name.data(), name.size()) != 0) return "";
+                        return crowded(*world.group({1, 0})) ? "one member on each host is" : "";
+                      }),
+            "");
 }
 
 }  // namespace
