@@ -91,6 +91,8 @@ std::string SyncPoint::describe(std::string_view kind, std::uint64_t meeting) co
       missing += cat(missing.empty() ? "" : ", ", kind, ' ', block);
     }
   }
+  // The last one may have come between the time-out and this report.
+  if (missing.empty()) return cat(there, " of ", there, " cores are there");
   const bool one = there + 1 == reached.size();
   return cat(there, " of ", reached.size(), " cores are there, ", missing,
              one ? " is missing" : " are missing");
