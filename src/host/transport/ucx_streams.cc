@@ -38,11 +38,18 @@ class UcxStreams final : public Streams {
     for (int peer = 0; peer < static_cast<int>(addresses.size()); ++peer) {
       peers_.push_back(std::make_unique<Peer>());
       if (peer == rank) continue;
-      connect(*peers_[peer], name_rank(peer, group), addresses[peer]);
+      try {
+        connect(*peers_[peer], name_rank(peer, group), addresses[peer]);
+      } catch (...) {
+        close_all();  // the destructor does not run
+        throw;
+      }
     }
   }
 
-  ~UcxStreams() override {
+  ~UcxStreams() override { close_all(); }
+
+  void close_all() {
     for (std::size_t i = 0; i < peers_.size(); ++i) close(static_cast<int>(i));
     // Closing makes requests that end when the worker is driven on.
     const auto limit = Clock::now() + kDestroyMax;
