@@ -48,11 +48,11 @@ std::map<std::string, std::string> parse_text(const std::string& text) {
 
 std::unique_ptr<World::Impl> join(host::Transport& transport, const WorldOptions& options, int rank,
                                   host::HostRank* whole = nullptr) {
-  // Started one by one, the ranks may be on many hosts: those on this one share its processors.
+  // The ranks, or the members of a group, may be on many hosts: those on this one share its
+  // processors.
   int ranks_here = options.ranks;
-  if (options.membership) {
-    ranks_here = transport.join(rank, std::chrono::milliseconds(options.timeout_ms))->ranks_here();
-  }
+  host::Link* link = transport.join(rank, std::chrono::milliseconds(options.timeout_ms));
+  if (link != nullptr) ranks_here = link->ranks_here();
   const int workers = options.workers.value_or(default_workers(ranks_here));
   auto impl = std::make_unique<World::Impl>();
   impl->transport = &transport;
@@ -99,11 +99,14 @@ host::TransportOptions transport_options(const WorldOptions& options) {
 World::Impl::~Impl() {
   pool.reset();
   const int index = rank != nullptr ? rank->rank() : 0;
+  // The others need not wait for a rank that unwinds, and may not know yet why it does.
+  std::string failure;
+  if (rank != nullptr && std::uncaught_exceptions() > 0) {
+    const std::string why = rank->why_broken();
+    failure = cat(rank->name(index), ": its program left the world", why.empty() ? "" : ": ", why);
+  }
   rank.reset();
-  if (own_transport == nullptr) return;
-  // The others need not wait for a rank that unwinds.
-  const bool unwinds = std::uncaught_exceptions() > 0;
-  own_transport->leave(index, unwinds ? cat("rank ", index, ": its program left the world") : "");
+  if (own_transport != nullptr) own_transport->leave(index, failure);
 }
 
 int default_workers(int ranks) { return std::max(1, usable_processors() / std::max(1, ranks)); }
@@ -236,7 +239,8 @@ void World::agree(const std::string& subject,
                 cat(subject, ": the fields to compare take ", own.size(), " bytes, at most ",
                     host::kTextBytes - 1, " are allowed; compare fewer or a digest of them"));
   }
-  const auto texts = impl_->rank->exchange("the comparison of " + subject, own);
+  host::HostRank& own_rank = *impl_->rank;
+  const auto texts = own_rank.exchange("the comparison of " + subject, own);
   const auto first = parse_text(texts[0]);
   std::string reasons;
   for (int peer = 1; peer < size(); ++peer) {
@@ -245,13 +249,15 @@ void World::agree(const std::string& subject,
       const auto found = other.find(name);
       const std::string seen = found == other.end() ? "missing" : found->second;
       if (seen == value) continue;
-      reasons += cat(reasons.empty() ? "" : "\n", subject, ": ", name, " is ", seen, " on rank ",
-                     peer, " and ", value, " on rank 0; give all ranks the same");
+      reasons += cat(reasons.empty() ? "" : "\n", subject, ": ", name, " is ", seen, " on ",
+                     own_rank.name(peer), " and ", value, " on ", own_rank.name(0),
+                     "; give all ranks the same");
     }
     for (const auto& [name, value] : other) {
       if (first.contains(name)) continue;
-      reasons += cat(reasons.empty() ? "" : "\n", subject, ": ", name, " is ", value, " on rank ",
-                     peer, " and missing on rank 0; give all ranks the same");
+      reasons += cat(reasons.empty() ? "" : "\n", subject, ": ", name, " is ", value, " on ",
+                     own_rank.name(peer), " and missing on ", own_rank.name(0),
+                     "; give all ranks the same");
     }
   }
   if (!reasons.empty()) throw Error(ErrorKind::refused, reasons);

@@ -123,6 +123,13 @@ def check_text(source):
             yield source.finding(number, "machine-path", text)
 
 
+def check_mode(source, root):
+    is_program = bool(source.lines) and source.lines[0].startswith("#!")
+    if is_program and not os.access(root / source.path, os.X_OK):
+        text = "starts with #! and cannot be executed; chmod +x"
+        yield source.finding(1, "mode", text)
+
+
 def check_functions(source):
     found = []
     if source.is_cpp:
@@ -278,6 +285,7 @@ def check_tree(root):
     sources = [Source(root, path) for path in list_files(root)]
     for source in sources:
         findings += check_text(source)
+        findings += check_mode(source, root)
         findings += check_functions(source)
         findings += check_default(source)
         findings += check_place(source)

@@ -55,6 +55,7 @@ class TidyCase(unittest.TestCase):
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
+        file.chmod(0o755 if text.startswith("#!") else 0o644)
 
     def findings(self):
         return [(f.rule, f.path, f.line) for f in tidy.check_tree(self.root)[0]]
@@ -147,6 +148,12 @@ class Texts(TidyCase):
         self.expect("src/mx/a.cc", SPDX + "x" * 100 + "\n" + "é" * 100 + "\n")
         self.expect("src/mx/a.cc", SPDX + "x" * 101 + "\n", ("line-length", 2))
         self.expect("docs/a.md", "x" * 200 + "\n")
+
+    def test_programs_can_be_executed(self):
+        self.write("tools/a", "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n")
+        self.assertEqual(self.findings(), [])
+        (self.root / "tools/a").chmod(0o644)
+        self.assertEqual(self.findings(), [("mode", "tools/a", 1)])
 
     def test_unfinished_work_does_not_land(self):
         for word in ("TO" + "DO", "FIX" + "ME", "XX" + "X"):

@@ -84,7 +84,7 @@ class World {
 
   int rank() const;
   int size() const;
-  // Threads that run this rank's blocks; the smallest count of all ranks.
+  // Threads that run this rank's blocks. An operator uses the smallest count of all its ranks.
   int workers() const;
   const WorldOptions& options() const;
   // Collective: all ranks meet.
@@ -96,11 +96,12 @@ class World {
   // Collective: the ranks of `members` as a world of their own, numbered in this order, with flags,
   // windows and failures of its own; null on all other ranks. A rank may be in several groups and
   // use them and the whole world from several threads at the same time. A group that fails leaves
-  // the whole world as it is; the whole world breaks its groups, and must outlive them. Throws
-  // Error{refused} if members are named twice, are no ranks, or differ between ranks, and what
-  // from_env() throws.
+  // the whole world as it is; the whole world breaks its groups, and must outlive them. Reports
+  // name ranks of the whole world, and their numbers in the group. Throws Error{refused} if members
+  // are named twice, are no ranks, or differ between ranks, and what from_env() throws.
   std::unique_ptr<World> group(const std::vector<int>& members);
-  // Hands a line to the progress function of spawn().
+  // Hands a line to the progress function of spawn(). On the thread that runs this rank's `main`:
+  // a line from another one is dropped.
   void progress(const std::string& line);
 
   struct Impl;

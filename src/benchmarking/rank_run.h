@@ -9,8 +9,8 @@
 
 namespace tandem {
 
-// Collective. `near`: where the ranks meet if they share memory, else null. Over links the setup is
-// planned again for the threads that all ranks have.
+// Collective. `near`: where the ranks meet if they share memory, else null. The setup is planned
+// again for the threads that all ranks have.
 BenchRankReport run_bench_rank(World& world, BenchSetup& setup, SpinBarrier* near);
 
 }  // namespace tandem

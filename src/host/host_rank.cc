@@ -10,18 +10,13 @@
 #include "base/check.h"
 #include "base/strings.h"
 #include "host/link/link.h"
-#include "host/process_state.h"
 #include "host/transport/limits.h"
 #include "tandem/error.h"
 
 namespace tandem::host {
 namespace {
 
-constexpr const char* kRunning = "is running";
 constexpr auto kSlice = std::chrono::milliseconds(100);
-// Twice the time between two heartbeats.
-constexpr auto kQuiet = std::chrono::milliseconds(1000);
-
 void write_text(char (&place)[kTextBytes], const std::string& text) {
   const std::size_t bytes = std::min(text.size(), kTextBytes - 1);
   std::memcpy(place, text.data(), bytes);
@@ -106,31 +101,6 @@ void HostRank::meet_with(std::string_view purpose, const std::string* text) {
   }
 }
 
-void HostRank::check_ended(std::string_view purpose, std::uint64_t meeting) {
-  for (int peer = 0; peer < ranks(); ++peer) {
-    RankArea& other = control_.ranks[peer];
-    // In this order: its last meeting comes before its end.
-    if (other.state.load() != RankState::finished) continue;
-    if (other.meetings.load() >= meeting) continue;
-    const std::string report =
-        cat("rank ", rank_, ": ", purpose, " cannot be: ", describe_peer(peer));
-    poison(report);
-    throw Error(ErrorKind::lost_rank, report);
-  }
-}
-
-void HostRank::report_missing(std::string_view purpose, std::uint64_t meeting) {
-  std::string missing;
-  for (int peer = 0; peer < ranks(); ++peer) {
-    if (control_.ranks[peer].meetings.load() >= meeting) continue;
-    missing += (missing.empty() ? "" : ", ") + describe_peer(peer);
-  }
-  const std::string report =
-      cat("rank ", rank_, ": waited ", options_.timeout_ms, " ms at ", purpose, " for: ", missing);
-  poison(report);
-  throw Error(ErrorKind::timeout, report);
-}
-
 std::vector<std::string> HostRank::exchange(std::string_view purpose, const std::string& text) {
   TANDEM_CHECK(text.size() < kTextBytes, "a meeting's text is too long");
   write_text(area().text, text);
@@ -168,8 +138,8 @@ void HostRank::check_memory(std::int64_t bytes) {
   if (needed <= available) return;
   throw Error(ErrorKind::environment,
               cat("windows: the ", ranks(), " ranks need ", needed, " bytes together, ", largest,
-                  " of them on rank ", largest_rank, "; ", available, " are available to rank ",
-                  poorest_rank,
+                  " of them on ", name(largest_rank), "; ", available, " are available to ",
+                  name(poorest_rank),
                   ": free memory, raise the limits (ulimit -v), use fewer ranks or a smaller "
                   "shape"));
 }
@@ -206,7 +176,7 @@ Windows HostRank::allocate_windows(std::int64_t bytes) {
       windows.addresses.push_back(
           area_of(owner) != nullptr ? transport_.map(owner, windows.ranges[owner]) : nullptr);
     } catch (const Error& failure) {
-      map_error = cat("rank ", rank_, ": ", failure.what());
+      map_error = cat(name(rank_), ": ", failure.what());
     }
   }
   for (const std::string& text : exchange("window mapping", map_error)) {
@@ -220,7 +190,8 @@ void HostRank::free_windows(const Windows& windows) {
     if (windows.addresses[owner] == nullptr) continue;
     transport_.unmap(owner, windows.addresses[owner], windows.ranges[owner]);
   }
-  // In a broken world a peer may be in the middle of a write; the transport frees the rest.
+  // In a broken world a peer may be in the middle of a write; the transport frees the rest when all
+  // have ended.
   if (is_broken()) return;
   if (!windows.ranges.empty()) transport_.release(rank_, windows.ranges[rank_]);
 }
@@ -240,71 +211,6 @@ bool HostRank::is_broken() {
   return control_.poison.load() != 0 || (whole_ != nullptr && whole_->is_broken());
 }
 
-void HostRank::check_poison() {
-  const std::uint32_t poison = control_.poison.load();
-  if (poison == 0 && whole_ != nullptr) whole_->check_poison();
-  if (poison == 0) return;
-  const int culprit = static_cast<int>(poison) - 1;
-  if (culprit == rank_) throw Error(ErrorKind::cancelled, "this rank failed before");
-  RankArea& other = control_.ranks[culprit];
-  if (other.state.load() == RankState::dead) {
-    throw Error(ErrorKind::lost_rank, describe_peer(culprit));
-  }
-  const std::string report(other.report, other.report_bytes.load());
-  throw Error(ErrorKind::cancelled, cat("rank ", culprit, " failed: ", report));
-}
-
-std::string HostRank::describe_peer(int peer) {
-  if (control_.ranks[peer].state.load() == RankState::absent) {
-    return cat("rank ", peer, " (never came)");
-  }
-  const std::string name = link_ != nullptr
-                               ? link_->name_of(peer)
-                               : cat("rank ", peer, " (pid ", control_.ranks[peer].pid.load(), ")");
-  const std::string state = state_of(peer);
-  if (link_ == nullptr || peer == rank_ || state != kRunning) return name + ' ' + state;
-  // Its process may run behind a link that is down since less than the time that makes it quiet.
-  return cat(name, ' ', state, ", heard of ", link_->silence(peer).count(), " ms ago");
-}
-
-std::string HostRank::describe_others(const std::string& report) {
-  std::string lines;
-  for (int peer = 0; peer < ranks(); ++peer) {
-    if (peer == rank_ || state_of(peer) == kRunning) continue;
-    const std::string line = describe_peer(peer);
-    // "rank 1 (pid 4711" names it, whatever is said of it.
-    if (report.find(line.substr(0, line.find(')'))) == std::string::npos) lines += "\n  " + line;
-  }
-  return lines;
-}
-
-std::string HostRank::state_of(int peer) {
-  RankArea& other = control_.ranks[peer];
-  const int pid = other.pid.load();
-  const bool visible = link_ == nullptr || link_->shares_processes_with(peer);
-  const char process = visible && pid != getpid() ? process_state(pid) : 'R';
-  switch (other.state.load()) {
-    case RankState::absent:
-      break;
-    case RankState::finished:
-      return "has ended";
-    case RankState::failed:
-      return "has failed";
-    case RankState::dead: {
-      if (link_ == nullptr) return "is dead";
-      const std::string why(other.report, other.report_bytes.load());
-      return cat(is_stopped(process) ? "is stopped: " : "is lost: ", why);
-    }
-    case RankState::running:
-      if (is_stopped(process)) return "is stopped";
-      if (process == 'Z' || process == 0) return "is dead";
-      if (link_ != nullptr && peer != rank_ && link_->silence(peer) >= kQuiet) {
-        return cat("has been silent for ", link_->silence(peer).count(), " ms");
-      }
-  }
-  return kRunning;
-}
-
 void HostRank::await_flush(int peer) {
   const std::uint64_t count = link_->flush(peer);
   const auto deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
@@ -313,7 +219,7 @@ void HostRank::await_flush(int peer) {
     if (link_->flushed(peer).load() >= count) return;
     check_poison();
     if (Clock::now() >= deadline) {
-      const std::string report = cat("rank ", rank_, ": waited ", options_.timeout_ms,
+      const std::string report = cat(name(rank_), ": waited ", options_.timeout_ms,
                                      " ms for a transfer; ", describe_peer(peer));
       poison(report);
       throw Error(ErrorKind::timeout, report);

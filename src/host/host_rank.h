@@ -76,6 +76,10 @@ class HostRank {
   // Throws Error{cancelled or lost_rank} if another rank broke the world.
   void check_poison();
   bool is_broken();
+  // What check_poison() would say, if anything.
+  std::string why_broken();
+  // "rank 2", or whatever name_rank() makes of it.
+  std::string name(int rank, std::string_view more = {}) const;
   // "rank 2 (pid 4711) is dead", "… is stopped", "… is running".
   std::string describe_peer(int peer);
   // One line for each peer that is not running and that the report does not name yet.

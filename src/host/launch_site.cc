@@ -13,7 +13,7 @@
 namespace tandem::host {
 namespace {
 
-std::string describe_wait(const CoreState& core, int rank, HostRank& world) {
+std::string describe_wait(const CoreState& core, HostRank& world) {
   const Wait& wait = core.wait;
   std::string what;
   std::string peer;
@@ -27,8 +27,8 @@ std::string describe_wait(const CoreState& core, int rank, HostRank& world) {
       what = cat("flag ", wait.id, " of its block, expected set number ", wait.want, ", is 0");
       break;
     case Wait::Kind::epoch:
-      what = wait.from_peer ? cat("the barrier word of rank ", wait.id, ", expected ", wait.want,
-                                  ", is ", wait.word->load())
+      what = wait.from_peer ? cat("the barrier word of ", world.name(wait.id), ", expected ",
+                                  wait.want, ", is ", wait.word->load())
                             : cat("the barrier word of job ", wait.id, ", expected ", wait.want,
                                   ", is ", wait.word->load());
       if (wait.from_peer) peer = "; " + world.describe_peer(wait.id);
@@ -45,7 +45,7 @@ std::string describe_wait(const CoreState& core, int rank, HostRank& world) {
   }
   const auto waited =
       wait.since == Clock::time_point{} ? Clock::duration{0} : Clock::now() - wait.since;
-  return cat("rank ", rank, " ", core.kind, " ", core.block, ": waited ",
+  return cat(world.name(world.rank()), " ", core.kind, " ", core.block, ": waited ",
              std::chrono::duration_cast<std::chrono::milliseconds>(waited).count(), " ms for ",
              what, " (", wait.site.file, ":", wait.site.line, ")", peer);
 }
@@ -55,7 +55,7 @@ std::string describe_wait(const CoreState& core, int rank, HostRank& world) {
 OnlyLaunch::OnlyLaunch(HostRank& rank) : rank_(rank) {
   if (rank_.begin_launch()) return;
   throw Error(ErrorKind::refused,
-              cat("operator: on rank ", rank_.rank(),
+              cat("operator: on ", rank_.name(rank_.rank()),
                   " another thread is in a launch of the same world; give each thread a group of "
                   "its own"));
 }
@@ -91,6 +91,8 @@ std::string SyncPoint::describe(std::string_view kind, std::uint64_t meeting) co
       missing += cat(missing.empty() ? "" : ", ", kind, ' ', block);
     }
   }
+  // The last one may have come between the time-out and this report.
+  if (missing.empty()) return cat(there, " of ", there, " cores are there");
   const bool one = there + 1 == reached.size();
   return cat(there, " of ", reached.size(), " cores are there, ", missing,
              one ? " is missing" : " are missing");
@@ -207,10 +209,10 @@ void LaunchSite::fail(std::exception_ptr error, const std::string& report) {
 std::string LaunchSite::describe_waits(int worker, const CoreState* culprit) {
   // The states of other workers' cores change while they are read here; a report of a moment that
   // never was would mislead, so only the own worker's cores are described.
-  std::string text = culprit != nullptr ? describe_wait(*culprit, rank_.rank(), rank_) : "";
+  std::string text = culprit != nullptr ? describe_wait(*culprit, rank_) : "";
   for (CoreState* core : by_worker_[worker]) {
     if (core == culprit || core->fiber.finished()) continue;
-    const std::string line = describe_wait(*core, rank_.rank(), rank_);
+    const std::string line = describe_wait(*core, rank_);
     if (!line.empty()) text += (text.empty() ? "" : "\n  ") + line;
   }
   return text;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <ctime>
@@ -45,6 +46,18 @@ void run_launch(HostRank& rank, Launch launch) {
   WorkerPool pool(rank.options().workers);
   LaunchSite site(rank, pool, std::move(launch), {});
   site.run({});
+}
+
+// The last core may come between the time-out of another one and its report.
+TEST(SyncPoints, SayWhoIsMissingAndOnlyIfOneIs) {
+  SyncPoint point(3);
+  const auto shown = [&point](std::initializer_list<int> meetings) {
+    std::ranges::copy(meetings, point.reached.begin());
+    return point.describe("vector", 2);
+  };
+  EXPECT_EQ(shown({2, 1, 0}), "1 of 3 cores are there, vector 1, vector 2 are missing");
+  EXPECT_EQ(shown({2, 1, 3}), "2 of 3 cores are there, vector 1 is missing");
+  EXPECT_EQ(shown({2, 2, 2}), "3 of 3 cores are there");
 }
 
 constexpr int kTurns = 1000;

@@ -15,6 +15,13 @@ namespace {
 thread_local const ProgressSink* thread_sink = nullptr;
 thread_local int thread_rank = 0;
 
+// Of threads, descriptors or memory. Other errors of the system are the program's own.
+bool is_shortage(const std::error_code& code) {
+  return code == std::errc::resource_unavailable_try_again ||
+         code == std::errc::too_many_files_open ||
+         code == std::errc::too_many_files_open_in_system || code == std::errc::not_enough_memory;
+}
+
 }  // namespace
 
 RankOutcome run_main(const RankMain& main, int rank) {
@@ -31,9 +38,11 @@ RankOutcome run_main(const RankMain& main, int rank) {
     outcome.message = cat("rank ", rank, ": out of memory with ", available_bytes(),
                           " bytes available; use a smaller shape or raise the limits (ulimit -v)");
   } catch (const std::system_error& error) {
-    outcome.exit_code = exit_code(ErrorKind::environment);
-    outcome.message = cat("rank ", rank, ": no thread or descriptor: ", error.what(),
-                          "; raise the limits (ulimit -u, -v, -n) or use fewer workers");
+    const bool lacks = is_shortage(error.code());
+    outcome.exit_code = lacks ? exit_code(ErrorKind::environment) : 134;
+    outcome.message =
+        cat("rank ", rank, lacks ? ": no thread or descriptor: " : ": ", error.what());
+    if (lacks) outcome.message += "; raise the limits (ulimit -u, -v, -n) or use fewer workers";
   } catch (const std::exception& error) {
     outcome.exit_code = 134;
     outcome.message = cat("rank ", rank, ": ", error.what());

@@ -10,10 +10,14 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
+#include <ios>
 #include <map>
 #include <set>
+#include <system_error>
 #include <thread>
 
+#include "host/test_descriptors.h"
 #include "host/test_world.h"
 #include "tandem/error.h"
 
@@ -208,6 +212,38 @@ TEST_F(Spawn, ATerminationEndsAllRanks) {
   struct sigaction after {};
   sigaction(SIGTERM, nullptr, &after);
   EXPECT_EQ(after.sa_handler, before.sa_handler);
+}
+
+// An error of the system is a lack only if it says so; any other is the program's own.
+TEST_F(Spawn, OnlyALackOfThreadsOrDescriptorsIsOneOfTheEnvironment) {
+  for (const int lack : {EAGAIN, EMFILE, ENFILE, ENOMEM}) {
+    const auto outcomes = run_threads(
+        1, [lack](int) -> std::string { throw std::system_error(lack, std::generic_category()); });
+    EXPECT_EQ(outcomes[0].exit_code, 5) << outcomes[0].message;
+    EXPECT_NE(outcomes[0].message.find("raise the limits"), std::string::npos);
+  }
+  const auto outcomes = run_threads(2, [](int rank) -> std::string {
+    if (rank == 0) return cat(std::filesystem::file_size("/no/such/file"));
+    throw std::ios_base::failure("an input is empty");
+  });
+  for (const RankOutcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.exit_code, 134);
+    EXPECT_EQ(outcome.message.find("descriptor"), std::string::npos) << outcome.message;
+  }
+  EXPECT_NE(outcomes[0].message.find("/no/such/file"), std::string::npos) << outcomes[0].message;
+  EXPECT_NE(outcomes[1].message.find("an input is empty"), std::string::npos);
+}
+
+// The memory files of shm take the last descriptors, and the pipes find none.
+TEST_F(Spawn, AsManyDescriptorsAsRanksAreTooFewAndSaidSo) {
+  const FewDescriptors few(4);
+  try {
+    run_processes(4, [](int) { return std::string(); });
+    FAIL() << "it was started";
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("5 more descriptors are needed, 0 are free"), std::string::npos) << text;
+  }
 }
 
 // With few descriptors left, a rank cannot have its pipe: nobody runs on, and the caller's signal

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups of ranks are worlds of their own: no flag, window or failure of one is seen by another.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <future>
+#include <regex>
 #include <thread>
 
 #include "base/strings.h"
 #include "harness.h"
 #include "soak.h"
 #include "tandem/error.h"
+#include "world_impl.h"
 
 namespace tandem::differential {
 namespace {
@@ -168,10 +171,36 @@ TEST_P(Groups, AMemberThatIsKilledIsReportedInItsGroup) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   EXPECT_LT(took.count(), 5.0);
   EXPECT_EQ(outcomes[1].exit_code, 128 + SIGKILL);
+  std::smatch killed;
+  ASSERT_TRUE(std::regex_search(outcomes[1].message, killed, std::regex("^rank 1 .(pid \\d+)")));
+  // As a rank of the whole world, whether the group or the whole has lost it first.
+  const std::regex named(cat("rank 1 .(2 of the group 2 0 1, )?", killed.str(1), "\\b"));
   for (const int survivor : {0, 2}) {
     EXPECT_EQ(outcomes[survivor].exit_code, 3);
     EXPECT_TRUE(outcomes[survivor].secondary) << outcomes[survivor].message;
+    EXPECT_TRUE(std::regex_search(outcomes[survivor].message, named)) << outcomes[survivor].message;
   }
+}
+
+// Two ranks of this host, each with as many workers as it has processors, are too many; two ranks
+// on hosts of their own are not. A host is what has a name of its own here.
+TEST(GroupsOfHosts, ShareProcessorsOnlyWithTheMembersOfTheSameHost) {
+  if (geteuid() != 0) GTEST_SKIP() << "no right to name hosts";
+  const WorldOptions options{
+      .ranks = 2, .transport = "tcp", .timeout_ms = kTimeoutMs, .workers = default_workers(1)};
+  EXPECT_EQ(run_world(options,
+                      [](World& world) -> std::string {
+                        const auto crowded = [](World& one) {
+                          return one.impl().rank->options().oversubscribed;
+                        };
+                        if (!crowded(world)) return "the whole is not oversubscribed";
+                        if (!crowded(*world.group({1, 0}))) return "nor is a group on one host";
+                        const std::string name = cat("host", world.rank());
+                        if (unshare(CLONE_NEWUTS) != 0) return "";  // not permitted here
+                        if (sethostname(name.data(), name.size()) != 0) return "";
+                        return crowded(*world.group({1, 0})) ? "one member on each host is" : "";
+                      }),
+            "");
 }
 
 }  // namespace

@@ -23,6 +23,13 @@ constexpr int kStraggleUsMax = 3000;
 constexpr int kMadeAnewOneIn = 40;  // launches
 // A sanitizer keeps what was freed.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TANDEM_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TANDEM_SANITIZED 1
+#endif
+#endif
+#ifdef TANDEM_SANITIZED
 constexpr std::int64_t kGrowthKibMax = INT64_MAX;
 #else
 constexpr std::int64_t kGrowthKibMax = 1024;

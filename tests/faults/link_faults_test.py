@@ -6,6 +6,7 @@ Usage: link_faults_test.py TANDEM [unittest arguments]
 """
 
 import os
+import resource
 import signal
 import socket
 import sys
@@ -143,6 +144,22 @@ class LinkFaults(FaultCase):
                                          *(LINKED if rank in linked else ())], rank, 4, port)
                            for rank in range(4)]
                 self.finish_all(members, 0)
+
+    def test_a_member_that_has_too_few_descriptors_is_told_to_all(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (9, 9))
+        for transport in TRANSPORTS:
+            for number in range(TIMES):
+                poor = number % 3
+                port = free_port()
+                members = []
+                for rank in range(3):
+                    limited = {"preexec_fn": limit} if rank == poor else {}
+                    members.append(start_member([*PATIENT, "--transport", transport], rank, 3, port,
+                                                **limited))
+                for said in self.finish_all(members, 5, limit_s=IN_TIME_S):
+                    self.assertRegex(said, rf"rank {poor} of 3: \d+ more descriptors are needed, "
+                                           r"6 are free of the 9")
 
     def test_members_may_come_in_any_order(self):
         for way in WAYS:

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "host/reports/rank_name.h"
 
 namespace tandem::host {
 
@@ -158,7 +159,8 @@ void Link::leave(std::chrono::milliseconds patience) {
 std::string Link::name_of(int peer) const {
   const Member& member = options_.members[peer];
   const bool elsewhere = member.host != options_.members[options_.rank].host;
-  return cat("rank ", peer, " (pid ", member.pid, elsewhere ? " on " + member.host : "", ")");
+  return name_rank(peer, options_.group,
+                   cat("pid ", member.pid, elsewhere ? " on " + member.host : ""));
 }
 
 int Link::ranks_here() const {

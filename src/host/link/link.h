@@ -34,6 +34,7 @@ class WindowMemory {
 struct LinkOptions {
   int rank = 0;
   std::vector<Member> members;  // [rank]
+  std::vector<int> group;       // as Transport::group()
   // A peer that says nothing for so long is lost: stopped, or its host or the network is down.
   std::chrono::milliseconds silence_limit{5000};
 };
@@ -95,7 +96,7 @@ class Link {
   int ranks() const { return static_cast<int>(peers_.size()); }
   // Ranks on this one's host, itself included.
   int ranks_here() const;
-  // "rank 2 (pid 4711 on node3)".
+  // "rank 2 (pid 4711 on node3)"; see name_rank().
   std::string name_of(int peer) const;
   // Whether the peer's processes can be seen from here.
   bool shares_processes_with(int peer) const;

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/strings.h"
+#include "host/net/message.h"
 #include "machine/core.h"
 #include "tandem/error.h"
 

@@ -13,19 +13,18 @@
 #include <thread>
 
 #include "base/strings.h"
+#include "host/net/message.h"
+#include "host/reports/rank_name.h"
 #include "tandem/error.h"
 #include "tandem/version.h"
 
 namespace tandem::host {
 namespace {
 
-constexpr std::uint32_t kMessageBytesMax = 1 << 20;
 constexpr std::size_t kStrangersMax = 256;  // connections that have not yet said who they are
 
-struct MessageHead {
-  char magic[sizeof kMagic];
-  std::uint32_t bytes;
-};
+// Who has a reason to refuse the world waits so long for the others, who are to hear it too.
+constexpr std::chrono::milliseconds kLastCall{500};
 
 // What a member says first: lines, then the contact.
 struct Hello {
@@ -33,19 +32,30 @@ struct Hello {
   std::string job;
   int rank = -1;
   int ranks = 0;
+  bool lacks = false;  // something; the contact says what
   Member member;
 };
+
+// Its contact, or what it lacks.
+void make_contact(Hello& hello, const RendezvousSpec& spec, const Socket& local) {
+  try {
+    hello.member.contact = spec.contact ? spec.contact(local) : "";
+  } catch (const Error& error) {
+    hello.lacks = true;
+    hello.member.contact = error.what();
+  }
+}
 
 std::string to_text(const Hello& hello) {
   return cat(hello.version, '\n', hello.job, '\n', hello.rank, '\n', hello.ranks, '\n',
              hello.member.pid, '\n', hello.member.host, '\n', hello.member.identity, '\n',
-             hello.member.door, '\n', hello.member.contact);
+             hello.member.door, '\n', hello.lacks ? 1 : 0, '\n', hello.member.contact);
 }
 
 Hello parse_hello(const std::string& text) {
   Hello hello;
   std::istringstream lines(text);
-  std::string rank, ranks, pid;
+  std::string rank, ranks, pid, lacks;
   std::getline(lines, hello.version);
   std::getline(lines, hello.job);
   std::getline(lines, rank);
@@ -54,6 +64,8 @@ Hello parse_hello(const std::string& text) {
   std::getline(lines, hello.member.host);
   std::getline(lines, hello.member.identity);
   std::getline(lines, hello.member.door);
+  std::getline(lines, lacks);
+  hello.lacks = lacks == "1";
   hello.rank = std::atoi(rank.c_str());
   hello.ranks = std::atoi(ranks.c_str());
   hello.member.pid = std::atoi(pid.c_str());
@@ -75,6 +87,7 @@ Hello own_hello(const RendezvousSpec& spec) {
               .job = spec.job,
               .rank = spec.rank,
               .ranks = spec.ranks,
+              .lacks = false,
               .member = {}};
   char text[256] = {};
   gethostname(text, sizeof text - 1);
@@ -85,6 +98,12 @@ Hello own_hello(const RendezvousSpec& spec) {
   hello.member.identity = cat(first_line_of("/proc/sys/kernel/random/boot_id"), ' ',
                               std::string(text, bytes > 0 ? bytes : 0));
   return hello;
+}
+
+std::string_view word_of(ErrorKind kind) {
+  if (kind == ErrorKind::refused) return "refused\n";
+  if (kind == ErrorKind::environment) return "environment\n";
+  return kind == ErrorKind::timeout ? "timeout\n" : "lost\n";
 }
 
 // "ok", or the word of an error, then the members or the message.
@@ -101,10 +120,11 @@ std::vector<Member> parse_answer(const std::string& text, const RendezvousSpec& 
   std::istringstream lines(text);
   std::string word;
   std::getline(lines, word);
-  if (word != "ok") {
-    const ErrorKind kind = word == "refused" ? ErrorKind::refused : ErrorKind::timeout;
-    throw Error(kind, text.substr(std::min(text.size(), word.size() + 1)));
+  const std::string message = text.substr(std::min(text.size(), word.size() + 1));
+  for (const auto kind : {ErrorKind::refused, ErrorKind::environment, ErrorKind::timeout}) {
+    if (word + '\n' == word_of(kind)) throw Error(kind, message);
   }
+  if (word != "ok") throw Error(ErrorKind::lost_rank, message);
   std::vector<Member> members(spec.ranks);
   for (Member& member : members) {
     std::string pid, bytes;
@@ -132,19 +152,20 @@ class Root {
     met_.sockets.resize(spec.ranks);
     if (!listener_.open() && spec.ranks > 1) listener_ = listen_on({"", spec.root.port});
     Hello own = own_hello(spec);
-    own.member.contact = spec.contact ? spec.contact(listener_) : "";
+    make_contact(own, spec, listener_);
+    if (own.lacks) note(ErrorKind::environment, own.member.contact);
     met_.members[0] = own.member;
     present_[0] = true;
   }
 
   Rendezvous run() {
-    while (missing() > 0 && refusals_.empty()) {
-      if (Clock::now() >= deadline_) give_up();
-      listen_once();
-    }
-    if (!refusals_.empty()) {
-      tell_all("refused\n" + refusals_);
-      throw Error(ErrorKind::refused, refusals_);
+    try {
+      while (missing() > 0 && Clock::now() < deadline_) listen_once();
+      if (missing() > 0 && reasons_.empty()) give_up();
+      if (!reasons_.empty()) throw Error(kind_, reasons_);
+    } catch (const Error& error) {
+      tell_all(cat(word_of(error.kind()), error.what()));
+      throw;
     }
     tell_all(to_answer(met_.members));
     return std::move(met_);
@@ -166,8 +187,10 @@ class Root {
     std::vector<pollfd> polls{{listener_.file(), POLLIN, 0}};
     for (const Stranger& stranger : strangers_)
       polls.push_back({stranger.socket.file(), POLLIN, 0});
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
+    if (spec_.check) left = std::min(left, kCheckSlice);
     poll(polls.data(), polls.size(), static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+    if (spec_.check) spec_.check();
     while (strangers_.size() < kStrangersMax) {
       Socket socket = try_accept(listener_);
       if (!socket.open()) break;
@@ -201,12 +224,21 @@ class Root {
     return false;
   }
 
+  // A reason why there will be no world.
+  void note(ErrorKind kind, const std::string& reason) {
+    if (reasons_.empty()) deadline_ = std::min(deadline_, Clock::now() + kLastCall);
+    reasons_ += (reasons_.empty() ? "" : "\n") + reason;
+    if (kind_ != ErrorKind::refused) kind_ = kind;
+  }
+
   bool welcome(Stranger& stranger, const Hello& hello) {
     if (hello.job != spec_.job) return drop();
     const auto refuse = [&](const std::string& reason) {
-      refusals_ += cat(refusals_.empty() ? "" : "\n", "world: rank ", hello.rank, " on ",
-                       hello.member.host, " (pid ", hello.member.pid, ") ", reason);
+      note(ErrorKind::refused, cat("world: rank ", hello.rank, " on ", hello.member.host, " (pid ",
+                                   hello.member.pid, ") ", reason));
     };
+    const bool is_one = hello.rank >= 1 && hello.rank < spec_.ranks;
+    const bool is_first = is_one && !present_[hello.rank];
     if (hello.version != kVersion) {
       refuse(cat("is version ", hello.version, ", rank 0 is ", kVersion, "; install the same"));
     }
@@ -214,17 +246,18 @@ class Root {
       refuse(cat("was started for ", hello.ranks, " ranks, rank 0 for ", spec_.ranks,
                  "; start all with the same count"));
     }
-    if (hello.rank < 1 || hello.rank >= spec_.ranks) {
+    if (!is_one) {
       refuse(cat("is none of the ranks 1 to ", spec_.ranks - 1, "; give each process its own"));
-    } else if (present_[hello.rank]) {
+    } else if (!is_first) {
       const Member& first = met_.members[hello.rank];
       refuse(cat("came after another rank ", hello.rank, " on ", first.host, " (pid ", first.pid,
                  "); give each process its own rank"));
     }
-    if (!refusals_.empty()) {
+    if (!is_first) {
       refused_.push_back(std::move(stranger.socket));
       return false;
     }
+    if (hello.lacks) note(ErrorKind::environment, hello.member.contact);
     met_.members[hello.rank] = hello.member;
     met_.sockets[hello.rank] = std::move(stranger.socket);
     present_[hello.rank] = true;
@@ -234,14 +267,14 @@ class Root {
   [[noreturn]] void give_up() {
     std::string names;
     for (int rank = 0; rank < spec_.ranks; ++rank) {
-      if (!present_[rank]) names += cat(names.empty() ? "" : ", ", "rank ", rank, " (never came)");
+      if (present_[rank]) continue;
+      names += (names.empty() ? "" : ", ") + name_rank(rank, spec_.group, "never came");
     }
-    std::string text = cat("rank 0: waited ", spec_.timeout.count(), " ms at the rendezvous (",
-                           to_string(spec_.root), ") for: ", names);
+    std::string text = cat(name_rank(0, spec_.group), ": waited ", spec_.timeout.count(),
+                           " ms at the rendezvous (", to_string(spec_.root), ") for: ", names);
     if (dropped_ > 0) {
       text += cat("; ", dropped_, " connections were not of this job (id '", spec_.job, "')");
     }
-    tell_all("timeout\n" + text);
     throw Error(ErrorKind::timeout, text);
   }
 
@@ -260,7 +293,8 @@ class Root {
   std::vector<Stranger> strangers_;
   std::vector<Socket> refused_;
   int dropped_ = 0;
-  std::string refusals_;
+  std::string reasons_;
+  ErrorKind kind_ = ErrorKind::environment;  // of the reasons
   Rendezvous met_;
 };
 
@@ -269,24 +303,32 @@ Rendezvous join_root(const RendezvousSpec& spec) {
   Rendezvous met;
   met.sockets.resize(spec.ranks);
   std::string why = "no answer";
-  const std::string subject = cat("rank ", spec.rank, ": rendezvous at ", to_string(spec.root));
+  const std::string subject =
+      cat(name_rank(spec.rank, spec.group), ": rendezvous at ", to_string(spec.root));
   Socket& root = met.sockets[0];
   while (!root.open()) {
-    root = try_connect(spec.root, deadline, why);
+    // A host that does not answer any more is tried again each second, to look at the check.
+    const auto limit = spec.check ? Clock::now() + std::chrono::seconds(1) : deadline;
+    root = try_connect(spec.root, std::min(deadline, limit), why);
     if (root.open()) break;
+    if (spec.check) spec.check();
     if (Clock::now() >= deadline) {
       throw Error(ErrorKind::timeout,
-                  cat(subject, ": rank 0 (never came), waited ", spec.timeout.count(), " ms: ", why,
+                  cat(subject, ": ", name_rank(0, spec.group, "never came"), ", waited ",
+                      spec.timeout.count(), " ms: ", why,
                       "; start rank 0 there, or check the address and the firewall"));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   Hello own = own_hello(spec);
-  own.member.contact = spec.contact ? spec.contact(root) : "";
+  make_contact(own, spec, root);
   std::string answer;
   // Rank 0 knows best who is missing, so it gets a moment to say so.
   const auto patience = deadline + std::chrono::seconds(1);
-  if (!send_message(root, to_text(own), deadline) || !receive_message(root, answer, patience)) {
+  const bool sent = send_message(root, to_text(own), deadline);
+  if (!sent || !wait_readable(root, patience, spec.check) ||
+      !receive_message(root, answer, patience)) {
+    if (own.lacks) throw Error(ErrorKind::environment, own.member.contact);
     const bool late = Clock::now() >= patience;
     throw Error(late ? ErrorKind::timeout : ErrorKind::lost_rank,
                 cat(subject, late ? ": no answer in time" : ": the connection ended",
@@ -297,23 +339,6 @@ Rendezvous join_root(const RendezvousSpec& spec) {
 }
 
 }  // namespace
-
-bool send_message(const Socket& socket, const std::string& text, Clock::time_point deadline) {
-  MessageHead head{{}, static_cast<std::uint32_t>(text.size())};
-  std::memcpy(head.magic, kMagic, sizeof kMagic);
-  std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
-  bytes += text;
-  return write_all(socket, bytes.data(), bytes.size(), deadline);
-}
-
-bool receive_message(const Socket& socket, std::string& text, Clock::time_point deadline) {
-  MessageHead head{};
-  if (!read_all(socket, &head, sizeof head, deadline)) return false;
-  if (std::memcmp(head.magic, kMagic, sizeof kMagic) != 0) return false;
-  if (head.bytes > kMessageBytesMax) return false;
-  text.resize(head.bytes);
-  return read_all(socket, text.data(), text.size(), deadline);
-}
 
 Rendezvous meet_members(const RendezvousSpec& spec, Socket listener) {
   return spec.rank == 0 ? Root(spec, std::move(listener)).run() : join_root(spec);

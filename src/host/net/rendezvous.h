@@ -28,7 +28,11 @@ struct RendezvousSpec {
   std::chrono::milliseconds timeout{30000};
   std::string door;  // the own one, in Member
   // The own contact, made when a connection to the root (or the root's listener) is there.
+  // Throws Error{environment} if this rank lacks something: all ranks that come are told.
   std::function<std::string(const Socket& local)> contact;
+  // If given: called now and then while the others are waited for; throws if that is of no use.
+  std::function<void()> check;
+  std::vector<int> group;  // as Transport::group()
 };
 
 struct Rendezvous {
@@ -39,14 +43,7 @@ struct Rendezvous {
 
 // Collective. `listener` is rank 0's own, if it was made before. Throws Error{timeout} that names
 // the ranks that never came, Error{refused} if versions or counts of ranks differ, or one rank
-// comes twice; the same on all ranks that came.
+// comes twice, Error{environment} if one lacks something; the same on all ranks that came.
 Rendezvous meet_members(const RendezvousSpec& spec, Socket listener);
-
-// Opens a message between members; says what talks and which layout it speaks.
-inline constexpr char kMagic[8] = {'T', 'A', 'N', 'D', 'E', 'M', 2, '\n'};
-
-// A message: kMagic, a length, a text. False: the deadline passed or the other end is no member.
-bool send_message(const Socket& socket, const std::string& text, Clock::time_point deadline);
-bool receive_message(const Socket& socket, std::string& text, Clock::time_point deadline);
 
 }  // namespace tandem::host

@@ -29,7 +29,9 @@ TEST(SocketAddress, IsAHostAndAPort) {
 
 // One member: what it learned of all, or its error.
 std::string learn(RendezvousSpec spec, Socket listener) {
-  spec.contact = [&spec](const Socket&) {
+  const auto given = spec.contact;
+  spec.contact = [&spec, given](const Socket& local) {
+    if (given) return given(local);
     // Any bytes, also those that end lines and texts.
     return std::string("\n\0\xff", 3) + std::to_string(spec.rank);
   };
@@ -92,6 +94,59 @@ TEST(Rendezvous, AMemberOfAnotherJobIsAStranger) {
   EXPECT_EQ(learn(spec, Socket()), "0 1 ");
   root.join();
   EXPECT_EQ(learned, "0 1 ");
+}
+
+// The root itself, or another one, or both: each reason comes to all, and nobody waits.
+TEST(Rendezvous, WhatOneRankLacksIsToldToAll) {
+  for (const auto& poor : {std::vector<int>{0}, std::vector<int>{2}, std::vector<int>{0, 1}}) {
+    std::vector<RendezvousSpec> specs = {spec_of(0, 3), spec_of(1, 3), spec_of(2, 3)};
+    std::string wanted;
+    for (const int rank : poor) {
+      const std::string reason = cat("rank ", rank, ": too few of all");
+      wanted += (wanted.empty() ? "" : "\n") + reason;
+      specs[rank].contact = [reason](const Socket&) -> std::string {
+        throw Error(ErrorKind::environment, reason);
+      };
+    }
+    const auto start = Clock::now();
+    for (const std::string& text : meet(specs)) EXPECT_EQ(text, wanted);
+    EXPECT_LT(Clock::now() - start, milliseconds(2000));
+  }
+}
+
+TEST(Rendezvous, WhoComesWithinAMomentHearsOfTheRefusalToo) {
+  std::vector<RendezvousSpec> specs = {spec_of(0, 3), spec_of(1, 4), spec_of(2, 3)};
+  specs[2].contact = [](const Socket&) {
+    std::this_thread::sleep_for(milliseconds(100));
+    return std::string("late");
+  };
+  for (const std::string& text : meet(specs)) {
+    EXPECT_NE(text.find("was started for 4 ranks, rank 0 for 3"), std::string::npos) << text;
+  }
+}
+
+// One of those who wait knows that there is no use, and so do the others.
+TEST(Rendezvous, TheCheckEndsTheWaitOfAll) {
+  for (const int knows : {0, 2}) {
+    std::vector<RendezvousSpec> specs = {spec_of(0, 3), spec_of(2, 3)};
+    for (RendezvousSpec& spec : specs) {
+      const auto since = Clock::now() + milliseconds(spec.rank == knows ? 200 : 400);
+      spec.check = [since] {
+        if (Clock::now() >= since) throw Error(ErrorKind::lost_rank, "rank 1 is lost");
+      };
+    }
+    const auto start = Clock::now();
+    for (const std::string& text : meet(specs)) EXPECT_EQ(text, "rank 1 is lost");
+    EXPECT_LT(Clock::now() - start, milliseconds(2000));
+  }
+  // Where the root says nothing, or nobody listens.
+  Socket listener = listen_on({"127.0.0.1", "0"});
+  RendezvousSpec spec = spec_of(1, 2);
+  spec.root = local_address(listener);
+  spec.check = [] { throw Error(ErrorKind::lost_rank, "rank 0 is lost"); };
+  EXPECT_EQ(learn(spec, Socket()), "rank 0 is lost");
+  listener.close();
+  EXPECT_EQ(learn(spec, Socket()), "rank 0 is lost");
 }
 
 }  // namespace

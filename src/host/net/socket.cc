@@ -47,8 +47,18 @@ bool wait_for(int file, short events, Clock::time_point deadline) {
   }
 }
 
+bool is_shortage(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+}
+
+// Not open, and errno, if this host has no such addresses.
 Socket open_socket(const addrinfo& address) {
-  return Socket(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  Socket made(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!made.open() && is_shortage(errno)) {
+    throw Error(ErrorKind::environment,
+                cat("tcp: no socket: ", std::strerror(errno), "; raise ulimit -n"));
+  }
+  return made;
 }
 
 // A connection to a port of this host where nobody listens may meet itself, if the kernel picks
@@ -104,13 +114,17 @@ Socket listen_on(const SocketAddress& address) {
   const Addresses found = resolve(address, AI_PASSIVE | AI_NUMERICSERV, why);
   for (const addrinfo* next = found.get(); next != nullptr; next = next->ai_next) {
     Socket socket = open_socket(*next);
+    if (!socket.open()) {
+      why = std::strerror(errno);
+      continue;
+    }
     const int yes = 1;
     const int no = 0;
     setsockopt(socket.file(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     if (next->ai_family == AF_INET6) {
       setsockopt(socket.file(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
     }
-    if (socket.open() && bind(socket.file(), next->ai_addr, next->ai_addrlen) == 0 &&
+    if (bind(socket.file(), next->ai_addr, next->ai_addrlen) == 0 &&
         listen(socket.file(), 256) == 0) {
       return socket;
     }
@@ -125,8 +139,8 @@ Socket try_connect(const SocketAddress& address, Clock::time_point deadline, std
   for (const addrinfo* next = found.get(); next != nullptr; next = next->ai_next) {
     Socket socket = open_socket(*next);
     if (!socket.open()) {
-      throw Error(ErrorKind::environment,
-                  cat("tcp: no socket: ", std::strerror(errno), "; raise ulimit -n"));
+      why = std::strerror(errno);
+      continue;
     }
     int error = 0;
     if (connect(socket.file(), next->ai_addr, next->ai_addrlen) != 0) error = errno;
@@ -145,7 +159,7 @@ Socket try_connect(const SocketAddress& address, Clock::time_point deadline, std
 
 Socket try_accept(const Socket& listener) {
   const int file = accept4(listener.file(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (file < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
+  if (file < 0 && is_shortage(errno)) {
     throw Error(
         ErrorKind::environment,
         cat("tcp: cannot accept a connection: ", std::strerror(errno), "; raise ulimit -n"));
@@ -164,8 +178,14 @@ SocketAddress local_address(const Socket& socket) {
   return {host, port};
 }
 
-bool wait_readable(const Socket& socket, Clock::time_point deadline) {
-  return wait_for(socket.file(), POLLIN, deadline);
+bool wait_readable(const Socket& socket, Clock::time_point deadline,
+                   const std::function<void()>& check) {
+  if (!check) return wait_for(socket.file(), POLLIN, deadline);
+  while (!wait_for(socket.file(), POLLIN, std::min(deadline, Clock::now() + kCheckSlice))) {
+    check();
+    if (Clock::now() >= deadline) return false;
+  }
+  return true;
 }
 
 bool read_all(const Socket& socket, void* data, std::size_t bytes, Clock::time_point deadline) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -49,8 +51,13 @@ Socket try_accept(const Socket& listener);
 // The own end of a connection or a listener, with the number of its host.
 SocketAddress local_address(const Socket& socket);
 
-// Waits until there is something to read. False: the deadline passed.
-bool wait_readable(const Socket& socket, Clock::time_point deadline);
+// How often `check` is called by who waits.
+inline constexpr std::chrono::milliseconds kCheckSlice{100};
+
+// Waits until there is something to read. False: the deadline passed. `check`, if given, is called
+// now and then and may throw.
+bool wait_readable(const Socket& socket, Clock::time_point deadline,
+                   const std::function<void()>& check = {});
 
 // All bytes, or false: the deadline passed or the connection ended.
 bool read_all(const Socket& socket, void* data, std::size_t bytes, Clock::time_point deadline);

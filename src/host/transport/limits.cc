@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -56,13 +57,17 @@ std::int64_t free_of_kernel() {
   return bytes;
 }
 
-std::int64_t open_descriptors() {
+// Those that take a number which the limit allows: it may have been lowered when larger ones were
+// open.
+std::int64_t open_descriptors(std::int64_t limit) {
   DIR* folder = opendir("/proc/self/fd");
-  if (folder == nullptr) return 0;
-  std::int64_t count = 0;
-  while (const dirent* entry = readdir(folder)) count += entry->d_name[0] != '.' ? 1 : 0;
+  if (folder == nullptr) return errno == EMFILE ? limit : 0;
+  std::int64_t count = -1;  // the folder's own
+  while (const dirent* entry = readdir(folder)) {
+    if (entry->d_name[0] != '.' && std::strtoll(entry->d_name, nullptr, 10) < limit) ++count;
+  }
   closedir(folder);
-  return count - 1;  // the folder's own
+  return count;
 }
 
 }  // namespace
@@ -75,7 +80,7 @@ void check_descriptors(const std::string& subject, std::int64_t needed) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
   const auto allowed = static_cast<std::int64_t>(limit.rlim_cur);
-  const std::int64_t left = std::max<std::int64_t>(0, allowed - open_descriptors());
+  const std::int64_t left = std::max<std::int64_t>(0, allowed - open_descriptors(allowed));
   if (needed <= left) return;
   throw Error(ErrorKind::environment, cat(subject, ": ", needed, " more descriptors are needed, ",
                                           left, " are free of the ", allowed,

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <new>
+#include <thread>
 
 #include "base/strings.h"
 #include "host/host_rank.h"
+#include "host/reports/rank_name.h"
 #include "host/transport/limits.h"
 #include "tandem/error.h"
 
@@ -44,6 +46,8 @@ LinkTransport::LinkTransport(int ranks, const TransportOptions& options)
     : ranks_(ranks), seat_(options.seat.value_or(Seat{})), same_host_(options.same_host) {
   const bool seat = options.seat.has_value();
   if (!seat && ranks > 1) {
+    // Each of the ranks will need as many or more.
+    check_descriptors(cat("a world of ", ranks, " ranks"), LinkTransport::descriptors(ranks));
     root_listener_ = listen_on({"127.0.0.1", "0"});
     seat_.root = to_string(local_address(root_listener_));
   }
@@ -62,36 +66,80 @@ LinkTransport::~LinkTransport() {
   munmap(control_, sizeof(ControlArea));
 }
 
+std::int64_t LinkTransport::all_descriptors(int ranks) const {
+  const bool shares = same_host_ == SameHost::shared && ranks > 1;
+  return descriptors(ranks) + (shares ? neighbour_descriptors(ranks) : 0);
+}
+
 Link* LinkTransport::join(int rank, milliseconds timeout) {
   if (link_ != nullptr) return link_.get();
   rank_ = rank;
-  const bool shares = same_host_ == SameHost::shared && ranks_ > 1;
-  check_descriptors(cat("rank ", rank, " of ", ranks_),
-                    descriptors() + (shares ? neighbour_descriptors(ranks_) : 0));
+  std::string lacking;
+  try {
+    check_descriptors(cat("rank ", rank, " of ", ranks_), all_descriptors(ranks_));
+  } catch (const Error& error) {
+    lacking = error.what();
+  }
+  try {
+    meet_peers(rank, timeout, lacking);
+  } catch (const Error& error) {
+    // Not even a connection could be made to say it.
+    if (std::string_view(error.what()).find(lacking) == std::string_view::npos) {
+      throw Error(ErrorKind::environment, lacking);
+    }
+    if (exit_code(error.kind()) == exit_code(ErrorKind::lost_rank)) look_at_whole();
+    throw;
+  }
+  return link_.get();
+}
+
+void LinkTransport::look_at_whole() {
+  const auto end = Clock::now() + kFailedPatience;
+  while (whole_ != nullptr && Clock::now() < end) {
+    whole_->check_poison();
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+}
+
+void LinkTransport::meet_peers(int rank, milliseconds timeout, const std::string& lacking) {
+  const bool shares = same_host_ == SameHost::shared && ranks_ > 1 && lacking.empty();
   if (shares) neighbours_ = std::make_unique<Neighbours>(rank, control_->ranks[rank]);
-  const JoinOptions options{.rank = rank,
-                            .ranks = ranks_,
-                            .job = seat_.job,
-                            .root = ranks_ > 1 ? root_of(seat_) : SocketAddress{},
-                            .deadline = Clock::now() + timeout,
-                            .silence_limit = std::clamp(timeout, kSilenceMin, kSilenceMax)};
-  RendezvousSpec spec{
-      .rank = rank, .ranks = ranks_, .job = seat_.job, .root = options.root, .timeout = timeout};
-  if (shares) spec.door = neighbours_->door();
+  const JoinOptions options{
+      .rank = rank,
+      .ranks = ranks_,
+      .job = seat_.job,
+      .root = ranks_ > 1 ? root_of(seat_) : SocketAddress{},
+      .deadline = Clock::now() + timeout,
+      .silence_limit = std::clamp(timeout, kSilenceMin, kSilenceMax),
+      .check = whole_ == nullptr ? std::function<void()>() : [this] { whole_->check_poison(); },
+      .group = group_};
+  RendezvousSpec spec{.rank = rank,
+                      .ranks = ranks_,
+                      .job = seat_.job,
+                      .root = options.root,
+                      .timeout = timeout,
+                      .door = shares ? neighbours_->door() : "",
+                      .contact = {},
+                      .check = options.check,
+                      .group = group_};
   spec.contact = [&](const Socket& local) {
     own_host_ = rank == 0 ? options.root.host : local_address(local).host;
+    // Said at the rendezvous: the others need not wait for this rank.
+    if (!lacking.empty()) throw Error(ErrorKind::environment, lacking);
     return make_contact(options, local);
   };
   Socket listener = std::move(root_listener_);
   if (rank != 0) listener.close();
   Rendezvous met = meet_members(spec, std::move(listener));
-  LinkOptions made{.rank = rank, .members = met.members, .silence_limit = options.silence_limit};
+  LinkOptions made{.rank = rank,
+                   .members = met.members,
+                   .group = group_,
+                   .silence_limit = options.silence_limit};
   const std::vector<Member> members = met.members;
   link_ = std::make_unique<Link>(*control_, windows_, make_streams(options, std::move(met)),
                                  std::move(made));
   // Now that the link watches over the peers: nobody waits here for one that is lost.
   if (shares) meet_neighbours(options, members);
-  return link_.get();
 }
 
 void LinkTransport::meet_neighbours(const JoinOptions& options,
@@ -119,21 +167,30 @@ std::unique_ptr<Transport> LinkTransport::make_group(HostRank& rank,
   Seat seat{.rank = static_cast<int>(place - members.begin()), .root = "", .job = seat_.job};
   Socket listener;
   std::string told;
-  if (seat.rank == 0) {
-    try {
+  const int size = static_cast<int>(members.size());
+  try {
+    if (place != members.end()) check_descriptors(cat("a group of ", size), all_descriptors(size));
+    if (seat.rank == 0) {
       listener = listen_on({rank.rank() == 0 ? "" : own_host_, "0"});
       told = to_string(SocketAddress{own_host_, local_address(listener).port});
-    } catch (const Error& error) {
-      told = cat("!rank ", rank.rank(), ": ", error.what());
     }
+  } catch (const Error& error) {
+    told = cat('!', rank.name(rank.rank()), ": ", error.what());
   }
-  seat.root = rank.exchange("the making of a group", told)[members[0]];
-  if (seat.root.starts_with('!')) throw Error(ErrorKind::environment, seat.root.substr(1));
+  std::string lacking;
+  const auto texts = rank.exchange("the making of a group", told);
+  for (const std::string& text : texts) {
+    if (text.starts_with('!')) lacking += (lacking.empty() ? "" : "\n") + text.substr(1);
+  }
+  if (!lacking.empty()) throw Error(ErrorKind::environment, lacking);
   if (place == members.end()) return nullptr;
-  auto group = make_transport(name(), static_cast<int>(members.size()),
-                              {.seat = seat, .same_host = same_host_});
-  static_cast<LinkTransport&>(*group).root_listener_ = std::move(listener);
-  return group;
+  seat.root = texts[members[0]];
+  auto made = make_transport(name(), size, {.seat = seat, .same_host = same_host_});
+  auto& group = static_cast<LinkTransport&>(*made);
+  group.root_listener_ = std::move(listener);
+  group.whole_ = &rank;
+  group.group_ = whole_ranks(group_, members);
+  return made;
 }
 
 std::byte* LinkTransport::map(int owner, const WindowRange& range) {

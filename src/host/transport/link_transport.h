@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "host/neighbours/neighbours.h"
@@ -21,11 +24,12 @@ class LinkTransport : public Transport {
 
   int ranks() const override { return ranks_; }
   ControlArea& control() override { return *control_; }
+  std::span<const int> group() const override { return group_; }
   Link* join(int rank, std::chrono::milliseconds timeout) override;
   RankArea* area_of(int rank) override;
   void leave(int rank, const std::string& failure) override;
   WindowRange reserve(int rank, std::int64_t bytes) override {
-    return windows_.reserve(rank, bytes, spare_bytes());
+    return windows_.reserve(group_.empty() ? rank : group_[rank], bytes, spare_bytes());
   }
   std::byte* map(int owner, const WindowRange& range) override;
   void unmap(int owner, std::byte* address, const WindowRange& range) override;
@@ -34,8 +38,9 @@ class LinkTransport : public Transport {
   std::unique_ptr<Transport> make_group(HostRank& rank, const std::vector<int>& members) override;
 
  protected:
-  // A connection to each peer, a listener, what the streams wait with, a few for a moment.
-  virtual std::int64_t descriptors() const { return ranks_ + 8; }
+  // Of a world of so many ranks, or of a group of them. A connection to each peer, a listener, what
+  // the streams wait with, a few for a moment.
+  virtual std::int64_t descriptors(int ranks) const { return ranks + 8; }
   // Memory that the streams will want for themselves.
   virtual std::int64_t spare_bytes() const { return 0; }
   struct JoinOptions {
@@ -45,18 +50,30 @@ class LinkTransport : public Transport {
     SocketAddress root;
     Clock::time_point deadline;
     std::chrono::milliseconds silence_limit;
+    std::function<void()> check;  // as RendezvousSpec has them
+    std::vector<int> group;
   };
   // What the others need to reach this rank. `local` is an end by which rank 0 is reached.
   virtual std::string make_contact(const JoinOptions& options, const Socket& local) = 0;
   virtual std::unique_ptr<Streams> make_streams(const JoinOptions& options, Rendezvous met) = 0;
 
  private:
+  // Those of neighbours included, where ranks may have some.
+  std::int64_t all_descriptors(int ranks) const;
   void meet_neighbours(const JoinOptions& options, const std::vector<Member>& members);
+  // `lacking`: why this rank can't be in, if it can't. The others are told.
+  void meet_peers(int rank, std::chrono::milliseconds timeout, const std::string& lacking);
+  // If the making of a group failed because its whole did: throws why. The whole may hear of a loss
+  // a moment after a connection of the group has ended.
+  void look_at_whole();
 
   int ranks_;
   int rank_ = 0;  // of this process, once it has joined
   Seat seat_;
   SameHost same_host_;
+  // Of a group: what its whole is, and its members in the world that is part of no other.
+  HostRank* whole_ = nullptr;
+  std::vector<int> group_;
   Socket root_listener_;  // made before the others know of it, so that none can come too early
   std::string own_host_;  // by which the others reach this one
   ControlArea* control_ = nullptr;

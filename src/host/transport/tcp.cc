@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 
 #include "base/strings.h"
+#include "host/net/message.h"
+#include "host/reports/rank_name.h"
 #include "host/transport/link_transport.h"
 #include "host/transport/tcp_streams.h"
 #include "tandem/error.h"
@@ -47,9 +49,10 @@ class TcpTransport final : public LinkTransport {
       const Socket& socket = met.sockets[peer];
       if (!socket.open() ||
           !send_message(socket, greeting(options, options.rank), options.deadline)) {
-        throw Error(ErrorKind::timeout, cat("rank ", options.rank, ": no connection to rank ", peer,
-                                            " on ", met.members[peer].host, " (", contact,
-                                            "): ", why, "; open the firewall between these hosts"));
+        throw Error(ErrorKind::timeout,
+                    cat(name_rank(options.rank, options.group), ": no connection to ",
+                        name_rank(peer, options.group), " on ", met.members[peer].host, " (",
+                        contact, "): ", why, "; open the firewall between these hosts"));
       }
     }
   }
@@ -60,13 +63,15 @@ class TcpTransport final : public LinkTransport {
     while (missing > 0) {
       Socket socket = try_accept(listener_);
       if (!socket.open()) {
-        if (wait_readable(listener_, options.deadline)) continue;
+        if (wait_readable(listener_, options.deadline, options.check)) continue;
         std::string names;
         for (int peer = first; peer < options.ranks; ++peer) {
-          if (!met.sockets[peer].open()) names += cat(names.empty() ? "" : ", ", "rank ", peer);
+          if (met.sockets[peer].open()) continue;
+          names += (names.empty() ? "" : ", ") + name_rank(peer, options.group);
         }
-        throw Error(ErrorKind::timeout, cat("rank ", options.rank, ": no connection from ", names,
-                                            "; open the firewall between these hosts"));
+        throw Error(ErrorKind::timeout,
+                    cat(name_rank(options.rank, options.group), ": no connection from ", names,
+                        "; open the firewall between these hosts"));
       }
       // A stranger gets a moment to say who it is.
       const auto limit = std::min(options.deadline, Clock::now() + std::chrono::seconds(1));

@@ -35,6 +35,8 @@ class Transport {
   // The words that ranks share, or, where they share no memory, this rank's own and what its peers
   // have told it.
   virtual ControlArea& control() = 0;
+  // Of a group: its members as ranks of the whole world, in order. Else empty.
+  virtual std::span<const int> group() const { return {}; }
 
   // Collective where ranks share no memory: finds the peers. Returns the way to them, also to those
   // whose memory can be mapped, or null where that of all can, and always could. Again: the same.

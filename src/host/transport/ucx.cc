@@ -16,7 +16,7 @@ class UcxTransport final : public LinkTransport {
   // Where UCX has no memory for what it receives, it aborts the process.
   std::int64_t spare_bytes() const override { return 64 << 20; }
   // Also where it has too few descriptors: 24 beside its connections were enough.
-  std::int64_t descriptors() const override { return ranks() + 24; }
+  std::int64_t descriptors(int ranks) const override { return ranks + 24; }
 
   std::string make_contact(const JoinOptions& options, const Socket&) override {
     worker_ = std::make_unique<UcxWorker>(options.root);
@@ -26,7 +26,7 @@ class UcxTransport final : public LinkTransport {
   std::unique_ptr<Streams> make_streams(const JoinOptions& options, Rendezvous met) override {
     std::vector<std::string> addresses;
     for (const Member& member : met.members) addresses.push_back(member.contact);
-    return make_ucx_streams(std::move(worker_), addresses, options.rank);
+    return make_ucx_streams(std::move(worker_), addresses, options.rank, options.group);
   }
 
   std::unique_ptr<UcxWorker> worker_;

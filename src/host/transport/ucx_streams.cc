@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/strings.h"
+#include "host/reports/rank_name.h"
 #include "host/transport/ucx_library.h"
 #include "tandem/error.h"
 
@@ -29,17 +30,26 @@ constexpr std::chrono::milliseconds kDestroyMax{200};
 
 class UcxStreams final : public Streams {
  public:
-  UcxStreams(std::unique_ptr<UcxWorker> worker, const std::vector<std::string>& addresses, int rank)
+  UcxStreams(std::unique_ptr<UcxWorker> worker, const std::vector<std::string>& addresses, int rank,
+             std::span<const int> group)
       : worker_(std::move(worker)), kick_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     const ucs_status_t status = ucx().worker_get_efd(worker_->handle(), &event_file_);
     if (status != UCS_OK) throw_ucx_error("no wake-up descriptor", status);
-    for (std::size_t i = 0; i < addresses.size(); ++i) {
+    for (int peer = 0; peer < static_cast<int>(addresses.size()); ++peer) {
       peers_.push_back(std::make_unique<Peer>());
-      if (static_cast<int>(i) != rank) connect(*peers_[i], static_cast<int>(i), addresses[i]);
+      if (peer == rank) continue;
+      try {
+        connect(*peers_[peer], name_rank(peer, group), addresses[peer]);
+      } catch (...) {
+        close_all();  // the destructor does not run
+        throw;
+      }
     }
   }
 
-  ~UcxStreams() override {
+  ~UcxStreams() override { close_all(); }
+
+  void close_all() {
     for (std::size_t i = 0; i < peers_.size(); ++i) close(static_cast<int>(i));
     // Closing makes requests that end when the worker is driven on.
     const auto limit = Clock::now() + kDestroyMax;
@@ -182,7 +192,7 @@ class UcxStreams final : public Streams {
     ucx().request_free(request);
   }
 
-  void connect(Peer& peer, int rank, const std::string& address) {
+  void connect(Peer& peer, const std::string& name, const std::string& address) {
     ucp_ep_params_t parameters{};
     parameters.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER |
                             UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_USER_DATA;
@@ -193,7 +203,7 @@ class UcxStreams final : public Streams {
     const ucs_status_t status = ucx().ep_create(worker_->handle(), &parameters, &peer.endpoint);
     if (status == UCS_OK) return;
     throw Error(ErrorKind::timeout,
-                cat("ucx: no connection to rank ", rank, ": ", ucx().status_string(status),
+                cat("ucx: no connection to ", name, ": ", ucx().status_string(status),
                     "; it has ended, or there is no way to it: look at ucx_info -d, or use "
                     "--transport tcp"));
   }
@@ -259,8 +269,9 @@ class UcxStreams final : public Streams {
 }  // namespace
 
 std::unique_ptr<Streams> make_ucx_streams(std::unique_ptr<UcxWorker> worker,
-                                          const std::vector<std::string>& addresses, int rank) {
-  return std::make_unique<UcxStreams>(std::move(worker), addresses, rank);
+                                          const std::vector<std::string>& addresses, int rank,
+                                          std::span<const int> group) {
+  return std::make_unique<UcxStreams>(std::move(worker), addresses, rank, group);
 }
 
 }  // namespace tandem::host

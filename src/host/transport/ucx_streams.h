@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,10 @@
 
 namespace tandem::host {
 
-// Streams to the workers of these addresses, but for the own rank's.
+// Streams to the workers of these addresses, but for the own rank's. `group`: as
+// Transport::group().
 std::unique_ptr<Streams> make_ucx_streams(std::unique_ptr<UcxWorker> worker,
-                                          const std::vector<std::string>& addresses, int rank);
+                                          const std::vector<std::string>& addresses, int rank,
+                                          std::span<const int> group = {});
 
 }  // namespace tandem::host
