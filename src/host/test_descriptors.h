@@ -8,7 +8,12 @@
 
 #include <vector>
 
+#include "base/test_sanitizers.h"
+
 namespace tandem::host {
+
+// The sanitizer needs descriptors to look at objects.
+inline constexpr bool kCanHaveNone = !kAddressSanitizer;
 
 // While it lives, this process can open exactly `free` more descriptors, of kFew at most.
 class FewDescriptors {

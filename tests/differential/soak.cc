@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "base/test_sanitizers.h"
 #include "harness.h"
 #include "tandem/error.h"
 
@@ -22,18 +23,8 @@ constexpr int kStragglesOneIn = 50;  // launches
 constexpr int kStraggleUsMax = 3000;
 constexpr int kMadeAnewOneIn = 40;  // launches
 // A sanitizer keeps what was freed.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TANDEM_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define TANDEM_SANITIZED 1
-#endif
-#endif
-#ifdef TANDEM_SANITIZED
-constexpr std::int64_t kGrowthKibMax = INT64_MAX;
-#else
-constexpr std::int64_t kGrowthKibMax = 1024;
-#endif
+constexpr std::int64_t kGrowthKibMax =
+    kAddressSanitizer || kThreadSanitizer ? INT64_MAX : std::int64_t{1024};
 
 // Resident memory of this process, counted page by page.
 std::int64_t resident_kib() {
