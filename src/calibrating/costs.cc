@@ -142,14 +142,13 @@ class Costs {
     set(&DeviceCosts::move_start_ns, "move_start_ns", whole(ns("load ub")),
         "naming rows for a reduction");
     set(&DeviceCosts::mte3_mb_s, "mte3_mb_s", per_us(ns("store ub bf16") / 2),
-        "stores of 8 reduced rows of 1024 BF16 elements");
+        "stores of 8 reduced rows of 1024 BF16 elements, but for their sources");
     set(&DeviceCosts::vector_start_ns, "vector_start_ns", whole(ns("reduce 16")),
         "accumulation of 16 elements");
-    set(&DeviceCosts::accumulate_elements_us, "accumulate_elements_us",
-        per_us((ns("reduce first bf16") + ns("reduce bf16")) / 2),
-        "BF16 rows of 1024 elements from memory");
+    set(&DeviceCosts::accumulate_elements_us, "accumulate_elements_us", per_us(ns("reduce bf16")),
+        "what each further BF16 source of a stored sum adds, rows of 1024 elements from memory");
     set(&DeviceCosts::convert_elements_us, "convert_elements_us", per_us(ns("convert bf16")),
-        "rows of 1024 sums to BF16");
+        "rows of 1024 sums to BF16: put off until they are stored");
     const double copy = ns("write cold 65536");
     set(&DeviceCosts::link_mb_s, "link_mb_s", per_us(copy / 65536),
         cat("copies of 64 KiB into a peer's window, all ranks at once, after 48 MiB of other "
