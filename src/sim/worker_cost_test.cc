@@ -42,7 +42,7 @@ TEST(WorkerCosts, PanelsThatATileTouchesCountWhole) {
 }
 
 // time = ⌈rows/8⌉ · columns · k / lane_mb_s + rows · columns · k / lane_products_us
-TEST(WorkerCosts, LaneOrderReadsWeightsOnceForFourRows) {
+TEST(WorkerCosts, LaneOrderReadsWeightsOnceForEightRows) {
   DeviceCosts costs = panel_costs();
   costs.lane_mb_s = 1000;         // a nanosecond a code
   costs.lane_products_us = 2000;  // half of one a product
