@@ -148,15 +148,14 @@ class LinkFaults(FaultCase):
     def test_a_member_that_has_too_few_descriptors_is_told_to_all(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_NOFILE, (9, 9))
-        for transport in TRANSPORTS:
+        for way in WAYS:
             for number in range(TIMES):
                 poor = number % 3
                 port = free_port()
                 members = []
                 for rank in range(3):
                     limited = {"preexec_fn": limit} if rank == poor else {}
-                    members.append(start_member([*PATIENT, "--transport", transport], rank, 3, port,
-                                                **limited))
+                    members.append(start_member([*PATIENT, *way], rank, 3, port, **limited))
                 for said in self.finish_all(members, 5, limit_s=IN_TIME_S):
                     self.assertRegex(said, rf"rank {poor} of 3: \d+ more descriptors are needed, "
                                            r"6 are free of the 9")
