@@ -87,9 +87,9 @@ Fetch fetch_of(const WeightSegment& segment, const Ahead& ahead, std::int64_t fr
                std::int64_t whole) {
   if (ahead.panels == 0) return {};
   constexpr auto kLine = static_cast<std::int64_t>(kCacheLine);
-  const bool half = segment.has_bf16_panels();
-  const std::int64_t size = half ? sizeof(std::uint16_t) : sizeof(float);
-  const std::byte* panels = half ? reinterpret_cast<const std::byte*>(segment.bf16_panels.data())
+  const bool bf16 = segment.has_bf16_panels();
+  const std::int64_t size = bf16 ? sizeof(std::uint16_t) : sizeof(float);
+  const std::byte* panels = bf16 ? reinterpret_cast<const std::byte*>(segment.bf16_panels.data())
                                  : reinterpret_cast<const std::byte*>(segment.panels.data());
   const std::int64_t lines = ahead.depth * kPanelColumns * size / kLine;
   const std::int64_t begin = from * lines / whole;
@@ -107,10 +107,10 @@ void multiply_group(const Product& p, const PanelGroup& group, const Ahead& ahea
   const bool tall = group.whole() && group.panels == p.table.panels_max;
   const std::int64_t rows_max = (tall ? p.table.row_panels_max : 1) * kPanelRows;
   const std::int64_t element = group.panel * p.segment.panel_stride() + k * kPanelColumns;
-  const bool half = p.segment.has_bf16_panels();
+  const bool bf16 = p.segment.has_bf16_panels();
   PanelStep step{.row_stride = p.rows.panel_stride(),
-                 .columns = half ? nullptr : p.segment.panels.data() + element,
-                 .bf16_columns = half ? p.segment.bf16_panels.data() + element : nullptr,
+                 .columns = bf16 ? nullptr : p.segment.panels.data() + element,
+                 .bf16_columns = bf16 ? p.segment.bf16_panels.data() + element : nullptr,
                  .panel_stride = p.segment.panel_stride(),
                  .panels = group.panels,
                  .depth = depth,
