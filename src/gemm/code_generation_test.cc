@@ -86,16 +86,18 @@ TEST(CodeGeneration, laneStepsDecodeOnceForFourRows) {
     std::fill_n(codes.data(), codes.size(), std::uint8_t{0x38});
     std::fill_n(scales.data(), scales.size(), std::uint8_t{127});
     alignas(kCacheLine) LanePartials partials;
-    LaneStep step{.rows = rows.data(),
-                  .block_stride = 4 * kBlock,
-                  .row_count = 4,
-                  .k = kStretch,
-                  .partials = &partials};
+    LanePair pair;
     for (int column = 0; column < kLaneColumns; ++column) {
-      step.codes[column] = codes.data() + column * kStretch;
-      step.scales[column] = scales.data();
-      step.next_codes[column] = step.codes[column];
+      pair.codes[column] = codes.data() + column * kStretch;
+      pair.scales[column] = scales.data();
+      pair.next_codes[column] = pair.codes[column];
     }
+    const LaneStep step{.rows = rows.data(),
+                        .block_stride = 4 * kBlock,
+                        .row_count = 4,
+                        .k = kStretch,
+                        .pairs = {&pair, 1},
+                        .partials = &partials};
     const double flops = 2.0 * 4 * kLaneColumns * kStretch;
     LaneTotals totals;
     const double share = share_of_peak(*table, flops, [&] {

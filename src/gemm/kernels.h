@@ -56,20 +56,25 @@ inline constexpr std::int64_t kLaneDepth = 4096;  // k's of a stretch, at most
 using LanePartials = float[kLaneRows][kLaneColumns][kBlock];
 using LaneTotals = float[kLaneRows][kLaneColumns];
 
-// Adds a stretch of k's of up to 8 rows of A and 2 columns of B to their partial sums in lane
-// order. A stretch begins at a group.
+// Two columns of B over a stretch of k's.
+struct LanePair {
+  const std::uint8_t* codes[kLaneColumns] = {};  // readable up to a multiple of 32
+  const std::uint8_t* scales[kLaneColumns] = {};
+  const std::uint8_t* next_codes[kLaneColumns] = {};  // of a later pair, to be fetched ahead
+};
+
+// Adds a stretch of k's of up to 8 rows of A and some pairs of columns of B to their partial sums
+// in lane order. A stretch begins at a group.
 struct LaneStep {
   const float* rows = nullptr;    // first of the rows, lane-order layout
   std::int64_t block_stride = 0;  // elements to the next 16 k's of A
   int row_count = 0;              // 1..kLaneRows
   ElementFormat format = ElementFormat::e4m3;
-  const std::uint8_t* codes[kLaneColumns] = {};  // readable up to a multiple of 32
-  const std::uint8_t* scales[kLaneColumns] = {};
-  const std::uint8_t* next_codes[kLaneColumns] = {};  // of a later step, to be fetched ahead
-  bool fetch_into_l1 = false;                         // else into L2
-  std::int64_t k = 0;                                 // up to kLaneDepth
+  bool fetch_into_l1 = false;  // else into L2
+  std::int64_t k = 0;          // up to kLaneDepth
   Start start = Start::from_zero;
-  LanePartials* partials = nullptr;
+  std::span<const LanePair> pairs;
+  LanePartials* partials = nullptr;  // of each pair
 };
 
 // Up to 16 columns of B, transposed to one panel of codes and one of scales; missing columns are

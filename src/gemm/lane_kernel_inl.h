@@ -97,16 +97,16 @@ inline constexpr int kIntoL2 = 2;
 
 // The whole groups of the stretch; partials `lane` on.
 template <int kRows, ElementFormat kFormat, int kLocality>
-HWY_INLINE void lane_groups(const LaneStep& step, std::int64_t lane, const GroupFactors& factors,
-                            LaneSums& s, LaneSums& t) {
+HWY_INLINE void lane_groups(const LaneStep& step, const LanePair& pair, std::int64_t lane,
+                            const GroupFactors& factors, LaneSums& s, LaneSums& t) {
   const F32 d;
-  const std::uint8_t* codes_a = step.codes[0] + lane;
-  const std::uint8_t* codes_b = step.codes[1] + lane;
+  const std::uint8_t* codes_a = pair.codes[0] + lane;
+  const std::uint8_t* codes_b = pair.codes[1] + lane;
   const float* row = step.rows + lane;
   for (std::int64_t group = 0; group < step.k / kGroup; ++group) {
     // A column is often a page: hardware prefetchers would start anew with each one.
-    __builtin_prefetch(step.next_codes[0] + group * kGroup, 0, kLocality);
-    __builtin_prefetch(step.next_codes[1] + group * kGroup, 0, kLocality);
+    __builtin_prefetch(pair.next_codes[0] + group * kGroup, 0, kLocality);
+    __builtin_prefetch(pair.next_codes[1] + group * kGroup, 0, kLocality);
     const auto a = decode_group<kFormat>(codes_a + group * kGroup, hn::Set(d, factors[0][group]));
     const auto b = decode_group<kFormat>(codes_b + group * kGroup, hn::Set(d, factors[1][group]));
     lane_add_all<kRows>(row, a.first, b.first, s, t);
@@ -117,14 +117,15 @@ HWY_INLINE void lane_groups(const LaneStep& step, std::int64_t lane, const Group
 
 // Block `block` alone, of a group that has no other or only a part of it.
 template <int kRows, ElementFormat kFormat>
-HWY_INLINE void lane_block(const LaneStep& step, std::int64_t lane, std::int64_t block,
-                           const GroupFactors& factors, LaneSums& s, LaneSums& t) {
+HWY_INLINE void lane_block(const LaneStep& step, const LanePair& pair, std::int64_t lane,
+                           std::int64_t block, const GroupFactors& factors, LaneSums& s,
+                           LaneSums& t) {
   const F32 d;
   const std::int64_t group = block * kBlock / kGroup;
   const std::int64_t k = block * kBlock + lane;
   lane_add_all<kRows>(step.rows + lane + block * step.block_stride,
-                      hn::Mul(decode<kFormat>(step.codes[0] + k), hn::Set(d, factors[0][group])),
-                      hn::Mul(decode<kFormat>(step.codes[1] + k), hn::Set(d, factors[1][group])), s,
+                      hn::Mul(decode<kFormat>(pair.codes[0] + k), hn::Set(d, factors[0][group])),
+                      hn::Mul(decode<kFormat>(pair.codes[1] + k), hn::Set(d, factors[1][group])), s,
                       t);
 }
 
@@ -173,8 +174,8 @@ HWY_INLINE void store_sums(const LaneSums& s, float* at) {
 }
 
 template <int kRows, ElementFormat kFormat>
-HWY_INLINE void lane_vector(const LaneStep& step, std::int64_t lane, const GroupFactors& factors,
-                            float* partials) {
+HWY_INLINE void lane_vector(const LaneStep& step, const LanePair& pair, std::int64_t lane,
+                            const GroupFactors& factors, float* partials) {
   constexpr int kSet = kSetRows * kLaneColumns * kBlock;
   LaneSums s = no_sums(), t = no_sums();
   if (step.start == Start::from_stored) {
@@ -182,19 +183,19 @@ HWY_INLINE void lane_vector(const LaneStep& step, std::int64_t lane, const Group
     if constexpr (kRows > kSetRows) load_sums(partials + kSet, t);
   }
   if (step.fetch_into_l1) {
-    lane_groups<kRows, kFormat, kIntoL1>(step, lane, factors, s, t);
+    lane_groups<kRows, kFormat, kIntoL1>(step, pair, lane, factors, s, t);
   } else {
-    lane_groups<kRows, kFormat, kIntoL2>(step, lane, factors, s, t);
+    lane_groups<kRows, kFormat, kIntoL2>(step, pair, lane, factors, s, t);
   }
   std::int64_t k = step.k / kGroup * kGroup;
   if (step.k - k >= kBlock) {
-    lane_block<kRows, kFormat>(step, lane, k / kBlock, factors, s, t);
+    lane_block<kRows, kFormat>(step, pair, lane, k / kBlock, factors, s, t);
     k += kBlock;
   }
   const std::int64_t rest = step.k - k;
   if (rest > lane) {
     const LaneSums s_before = s, t_before = t;
-    lane_block<kRows, kFormat>(step, lane, k / kBlock, factors, s, t);
+    lane_block<kRows, kFormat>(step, pair, lane, k / kBlock, factors, s, t);
     keep_sums_beyond(lane, rest, s_before, s);
     if constexpr (kRows > kSetRows) keep_sums_beyond(lane, rest, t_before, t);
   }
@@ -202,51 +203,61 @@ HWY_INLINE void lane_vector(const LaneStep& step, std::int64_t lane, const Group
   if constexpr (kRows > kSetRows) store_sums(t, partials + kSet);
 }
 
+// Rows `first` on of all pairs. One call for many: what a pair costs beside its loop counts.
 template <int kRows, ElementFormat kFormat>
-HWY_NOINLINE void lane_kernel(const LaneStep& step, const GroupFactors& factors, int first) {
-  for (std::int64_t lane = 0; lane < kBlock; lane += kLanes) {
-    lane_vector<kRows, kFormat>(step, lane, factors, (*step.partials)[first][0] + lane);
+HWY_NOINLINE void lane_kernel(const LaneStep& step, int first) {
+  HWY_ALIGN GroupFactors factors;
+  const std::int64_t groups = (step.k + kGroup - 1) / kGroup;
+  LanePartials* partials = step.partials;
+  for (const LanePair& pair : step.pairs) {
+    group_factors<kFormat>(pair.scales[0], groups, factors[0]);
+    group_factors<kFormat>(pair.scales[1], groups, factors[1]);
+    for (std::int64_t lane = 0; lane < kBlock; lane += kLanes) {
+      lane_vector<kRows, kFormat>(step, pair, lane, factors, (*partials)[first][0] + lane);
+    }
+    ++partials;
   }
 }
 
 template <ElementFormat kFormat>
-void lane_rows(const LaneStep& step, const GroupFactors& factors, int rows, int first) {
+void lane_rows(const LaneStep& step, int rows, int first) {
   switch (rows) {
     case 1:
-      return lane_kernel<1, kFormat>(step, factors, first);
+      return lane_kernel<1, kFormat>(step, first);
     case 2:
-      return lane_kernel<2, kFormat>(step, factors, first);
+      return lane_kernel<2, kFormat>(step, first);
     case 3:
-      return lane_kernel<3, kFormat>(step, factors, first);
+      return lane_kernel<3, kFormat>(step, first);
     case 4:
-      return lane_kernel<4, kFormat>(step, factors, first);
+      return lane_kernel<4, kFormat>(step, first);
   }
   if constexpr (kPassRows > kSetRows) {
     switch (rows) {
       case 5:
-        return lane_kernel<5, kFormat>(step, factors, first);
+        return lane_kernel<5, kFormat>(step, first);
       case 6:
-        return lane_kernel<6, kFormat>(step, factors, first);
+        return lane_kernel<6, kFormat>(step, first);
       case 7:
-        return lane_kernel<7, kFormat>(step, factors, first);
+        return lane_kernel<7, kFormat>(step, first);
       case 8:
-        return lane_kernel<8, kFormat>(step, factors, first);
+        return lane_kernel<8, kFormat>(step, first);
     }
   }
 }
 
+// A second pass over the rows takes its codes from L1: it follows the first pair by pair.
 template <ElementFormat kFormat>
 void lane_passes(const LaneStep& step) {
-  HWY_ALIGN GroupFactors factors;
-  const std::int64_t groups = (step.k + kGroup - 1) / kGroup;
-  for (int column = 0; column < kLaneColumns; ++column) {
-    group_factors<kFormat>(step.scales[column], groups, factors[column]);
-  }
+  if (step.row_count <= kPassRows) return lane_rows<kFormat>(step, step.row_count, 0);
   LaneStep part = step;
-  for (int first = 0; first < step.row_count; first += kPassRows) {
-    const int left = step.row_count - first;
-    part.rows = step.rows + first * kBlock;
-    lane_rows<kFormat>(part, factors, left < kPassRows ? left : kPassRows, first);
+  for (std::size_t pair = 0; pair < step.pairs.size(); ++pair) {
+    part.pairs = step.pairs.subspan(pair, 1);
+    part.partials = step.partials + pair;
+    for (int first = 0; first < step.row_count; first += kPassRows) {
+      const int left = step.row_count - first;
+      part.rows = step.rows + first * kBlock;
+      lane_rows<kFormat>(part, left < kPassRows ? left : kPassRows, first);
+    }
   }
 }
 

@@ -31,17 +31,23 @@ void panel_step(const PanelStep& step) {
   }
 }
 
-void lane_step(const LaneStep& step) {
+void lane_pair(const LaneStep& step, const LanePair& pair, LanePartials& all) {
   for (int row = 0; row < step.row_count; ++row) {
     for (int column = 0; column < kLaneColumns; ++column) {
-      float* partials = (*step.partials)[row][column];
+      float* partials = all[row][column];
       if (step.start == Start::from_zero) std::fill_n(partials, kBlock, 0.0f);
       for (std::int64_t k = 0; k < step.k; ++k) {
         const float a = step.rows[k / kBlock * step.block_stride + row * kBlock + k % kBlock];
-        const float b = decode(step.format, step.codes[column][k], step.scales[column][k / kGroup]);
+        const float b = decode(step.format, pair.codes[column][k], pair.scales[column][k / kGroup]);
         partials[k % kBlock] = std::fma(a, b, partials[k % kBlock]);
       }
     }
+  }
+}
+
+void lane_step(const LaneStep& step) {
+  for (std::size_t i = 0; i < step.pairs.size(); ++i) {
+    lane_pair(step, step.pairs[i], step.partials[i]);
   }
 }
 

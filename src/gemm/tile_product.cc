@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk over a tile: blocks of rows, columns and k that keep the kernels' operands in cache.
+// The walk of panel order: blocks of rows, columns and k that keep the kernels' operands in cache.
 // Block sizes move data, never bits.
 #include "gemm/tile_product.h"
-
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -13,6 +11,7 @@
 #include "gemm/kernels.h"
 #include "gemm/pacer.h"
 #include "gemm/packed.h"
+#include "gemm/product.h"
 
 namespace tandem::gemm {
 namespace {
@@ -23,17 +22,6 @@ constexpr std::int64_t kRowBlock = 144;
 constexpr std::int64_t kColumnBlock = 256;
 constexpr std::int64_t kDepthBlock = 512;
 static_assert(kRowBlock % kPanelRows == 0 && kDepthBlock % kBlock == 0);
-
-struct Product {
-  const Kernels& table;
-  const PackedRows::Impl& rows;
-  const WeightSegment& segment;
-  std::int64_t first;
-  std::int64_t count;
-  Start start;
-  Accumulators accumulators;
-  Pacer& pacer;
-};
 
 // Columns [begin, end) of B, all of one or two neighbouring panels, counted from the first column
 // of the first panel.
@@ -168,116 +156,6 @@ void multiply_panels(const Product& p) {
       multiply_block(p, row, std::min(row + kRowBlock, p.rows.rows), column, column_end);
     }
     column = column_end;
-  }
-}
-
-// Lane order goes over up to 64 columns stretch by stretch of k: the rows of a stretch stay in L1,
-// the columns' partial sums in L2.
-constexpr std::int64_t kLaneBlock = 64;
-constexpr std::int64_t kLanePairs = kLaneBlock / kLaneColumns;
-// How far ahead codes are fetched: more than what memory delivers in its own latency.
-constexpr std::int64_t kFetchAhead = 8192;
-
-struct LaneWalk {
-  const Product& p;
-  std::int64_t row = 0;
-  int row_count = 0;
-  std::int64_t depth = 0;   // k's of a stretch
-  std::int64_t column = 0;  // the block's first column, in the tile
-  std::int64_t pairs = 0;   // of columns in the block
-  std::int64_t stretches() const { return ceil_div(p.segment.k, depth); }
-};
-
-constexpr std::int64_t kSmallLevel1 = 32 * 1024;
-
-// Bytes of this machine's L1.
-std::int64_t level1_bytes() {
-  static const std::int64_t bytes = [] {
-    std::int64_t found = 0;
-#if defined(_SC_LEVEL1_DCACHE_SIZE)
-    found = sysconf(_SC_LEVEL1_DCACHE_SIZE);
-#endif
-    return found > 0 ? found : kSmallLevel1;
-  }();
-  return bytes;
-}
-
-// The rows take two thirds of L1.
-std::int64_t lane_depth(const Product& p, int row_count) {
-  const std::int64_t fits =
-      level1_bytes() * 2 / 3 / static_cast<std::int64_t>(sizeof(float)) / row_count;
-  const std::int64_t longest = std::clamp(round_down(fits, kGroup), kGroup, kLaneDepth);
-  const std::int64_t stretches = ceil_div(p.segment.k, longest);
-  return round_up(ceil_div(p.segment.k, stretches), kGroup);
-}
-
-// The codes that the walk reaches at its position `at`, beyond the block's last in the next block.
-const std::uint8_t* lane_codes(const LaneWalk& walk, std::int64_t at, std::int64_t j) {
-  const MxMatrix& b = walk.p.segment.canonical;
-  const std::int64_t whole = walk.stretches() * walk.pairs;
-  const std::int64_t column =
-      walk.column + at / whole * kLaneBlock + at % whole % walk.pairs * kLaneColumns + j;
-  const std::int64_t source = walk.p.first + column;
-  return b.row(std::min(source, b.rows - 1)) + at % whole / walk.pairs * walk.depth;
-}
-
-void lane_stretch(const LaneWalk& walk, std::int64_t stretch, LanePartials* partials) {
-  const Product& p = walk.p;
-  const MxMatrix& b = p.segment.canonical;
-  const std::int64_t k = stretch * walk.depth;
-  LaneStep step{.rows = p.rows.blocks.data() + k * p.rows.rows + walk.row * kBlock,
-                .block_stride = p.rows.rows * kBlock,
-                .row_count = walk.row_count,
-                .format = b.format,
-                .fetch_into_l1 = level1_bytes() > kSmallLevel1,
-                .k = std::min(walk.depth, b.k - k),
-                .start = stretch == 0 ? Start::from_zero : Start::from_stored};
-  const std::int64_t ahead = ceil_div(kFetchAhead, walk.depth * kLaneColumns);
-  for (std::int64_t pair = 0; pair < walk.pairs; ++pair) {
-    for (std::int64_t j = 0; j < kLaneColumns; ++j) {
-      // An odd last column is computed twice.
-      const std::int64_t column = std::min(walk.column + pair * kLaneColumns + j, p.count - 1);
-      step.codes[j] = b.row(p.first + column) + k;
-      step.scales[j] = b.scale_row(p.first + column) + k / kGroup;
-      step.next_codes[j] = lane_codes(walk, stretch * walk.pairs + pair + ahead, j);
-    }
-    step.partials = partials + pair;
-    p.table.lane_step(step);
-    // Decoding costs as much as four rows.
-    const std::int64_t flops = 2 * (walk.row_count + 4) * kLaneColumns * step.k;
-    p.pacer.spend(flops * 1000 / p.table.lane_flops_per_us);
-  }
-}
-
-void add_lane_sums(const LaneWalk& walk, const LanePartials* partials) {
-  const Product& p = walk.p;
-  for (std::int64_t pair = 0; pair < walk.pairs; ++pair) {
-    LaneTotals totals;
-    p.table.lane_sums(partials[pair], walk.row_count, totals);
-    const std::int64_t column = walk.column + pair * kLaneColumns;
-    const std::int64_t columns = std::min<std::int64_t>(kLaneColumns, p.count - column);
-    for (int i = 0; i < walk.row_count; ++i) {
-      for (std::int64_t j = 0; j < columns; ++j) {
-        float& sum = p.accumulators.values[(walk.row + i) * p.accumulators.pitch + column + j];
-        sum = (p.start == Start::from_zero ? 0.0f : sum) + totals[i][j];
-      }
-    }
-  }
-}
-
-void multiply_lanes(const Product& p) {
-  alignas(kCacheLine) LanePartials partials[kLanePairs];
-  for (std::int64_t column = 0; column < p.count; column += kLaneBlock) {
-    const std::int64_t columns = std::min(kLaneBlock, p.count - column);
-    for (std::int64_t row = 0; row < p.rows.rows; row += kLaneRows) {
-      LaneWalk walk{.p = p, .row = row, .column = column, .pairs = ceil_div(columns, kLaneColumns)};
-      walk.row_count = static_cast<int>(std::min<std::int64_t>(kLaneRows, p.rows.rows - row));
-      walk.depth = lane_depth(p, walk.row_count);
-      for (std::int64_t stretch = 0; stretch < walk.stretches(); ++stretch) {
-        lane_stretch(walk, stretch, partials);
-      }
-      add_lane_sums(walk, partials);
-    }
   }
 }
 
