@@ -7,7 +7,7 @@
 #include "benchmarking/limits.h"
 #include "gemm/aligned_buffer.h"
 #include "gemm/convert.h"
-#include "gemm/kernels.h"
+#include "gemm/simd/kernels.h"
 #include "gemm/tile_product.h"
 #include "mx/bf16.h"
 #include "mx/formats.h"

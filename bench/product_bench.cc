@@ -10,7 +10,7 @@
 #include "benchmarking/blas.h"
 #include "benchmarking/limits.h"
 #include "gemm/convert.h"
-#include "gemm/kernels.h"
+#include "gemm/simd/kernels.h"
 #include "gemm/tile_product.h"
 #include "mx/output.h"
 #include "mx/quantise.h"

@@ -8,7 +8,7 @@
 
 #include "base/checked.h"
 #include "gemm/convert.h"
-#include "gemm/kernels.h"
+#include "gemm/simd/kernels.h"
 
 namespace tandem {
 namespace {

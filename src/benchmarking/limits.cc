@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "gemm/float_state.h"
-#include "gemm/kernels.h"
+#include "gemm/simd/kernels.h"
 
 namespace tandem {
 namespace {

@@ -15,7 +15,7 @@
 namespace tandem {
 namespace {
 
-constexpr std::int64_t kPanelRows = 6;  // src/gemm/kernels.h
+constexpr std::int64_t kPanelRows = 6;  // src/gemm/simd/kernels.h
 constexpr std::int64_t kPanelColumns = 16;
 constexpr std::int64_t kLaneRows = 8;
 
@@ -100,7 +100,7 @@ class Costs {
     costs.cube_n = kPanelColumns;
     costs.cube_k = 1;
     for (const char* name : {"cube_m", "cube_n", "cube_k"}) {
-      file_.sources[cat("costs.", name)] = "src/gemm/kernels.h: a panel step";
+      file_.sources[cat("costs.", name)] = "src/gemm/simd/kernels.h: a panel step";
     }
     const std::string points = "warm tiles of 6 to 144 rows, 64 and 256 columns, k 256 to 2048";
     set(&DeviceCosts::steps_per_kcycle, "steps_per_kcycle", per_us(line.x), "slope over " + points);

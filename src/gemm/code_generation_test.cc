@@ -11,7 +11,7 @@
 #include <limits>
 
 #include "gemm/aligned_buffer.h"
-#include "gemm/kernels.h"
+#include "gemm/simd/kernels.h"
 
 namespace tandem::gemm {
 namespace {

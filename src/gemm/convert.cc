@@ -2,7 +2,7 @@
 #include "gemm/convert.h"
 
 #include "gemm/float_state.h"
-#include "gemm/kernels.h"
+#include "gemm/simd/kernels.h"
 
 namespace tandem::gemm {
 

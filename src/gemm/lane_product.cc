@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk of lane order: up to 64 columns, stretch by stretch of k. Stretches and blocks move data,
-// never bits.
+// The walk of lane order: up to 64 columns, stretch by stretch of k. Stretches and blocks move
+// data, never bits.
 #include <unistd.h>
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gemm/aligned_buffer.h"
-#include "gemm/kernels.h"
+#include "gemm/simd/kernels.h"
 #include "gemm/tile_product.h"
 
 namespace tandem::gemm {

@@ -2,9 +2,9 @@
 // One call of multiply(), and the walks over its operands.
 #pragma once
 
-#include "gemm/kernels.h"
 #include "gemm/pacer.h"
 #include "gemm/packed.h"
+#include "gemm/simd/kernels.h"
 #include "gemm/tile_product.h"
 
 namespace tandem::gemm {

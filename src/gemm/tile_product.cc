@@ -8,10 +8,10 @@
 #include "base/check.h"
 #include "gemm/exact_elements.h"
 #include "gemm/float_state.h"
-#include "gemm/kernels.h"
 #include "gemm/pacer.h"
 #include "gemm/packed.h"
 #include "gemm/product.h"
+#include "gemm/simd/kernels.h"
 
 namespace tandem::gemm {
 namespace {

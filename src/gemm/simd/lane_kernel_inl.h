@@ -11,8 +11,8 @@
 
 #include <cstring>
 
-#include "gemm/decode_inl.h"
-#include "gemm/kernels.h"
+#include "gemm/simd/decode_inl.h"
+#include "gemm/simd/kernels.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 

@@ -13,7 +13,7 @@
 
 #include <cstring>
 
-#include "gemm/kernels.h"
+#include "gemm/simd/kernels.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "gemm/kernels.h"
+#include "gemm/simd/kernels.h"
 #include "mx/formats.h"
 #include "mx/output.h"
 

@@ -7,19 +7,19 @@
   (HWY_SSSE3 | HWY_SSE4 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "gemm/kernels.cc"
-#include "gemm/kernels.h"
+#define HWY_TARGET_INCLUDE "gemm/simd/kernels.cc"
+#include "gemm/simd/kernels.h"
 
 #include "hwy/foreach_target.h"  // must precede highway.h
 #include "hwy/highway.h"
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || \
     HWY_TARGET == HWY_NEON
-#include "gemm/convert_inl.h"
-#include "gemm/decode_inl.h"
-#include "gemm/lane_kernel_inl.h"
-#include "gemm/panel_kernel_inl.h"
-#include "gemm/peak_inl.h"
+#include "gemm/simd/convert_inl.h"
+#include "gemm/simd/decode_inl.h"
+#include "gemm/simd/lane_kernel_inl.h"
+#include "gemm/simd/panel_kernel_inl.h"
+#include "gemm/simd/peak_inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tandem::gemm::HWY_NAMESPACE {

@@ -10,8 +10,8 @@
 #endif
 
 #include "gemm/aligned_buffer.h"
-#include "gemm/decode_inl.h"
-#include "gemm/kernels.h"
+#include "gemm/simd/decode_inl.h"
+#include "gemm/simd/kernels.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 

@@ -9,7 +9,7 @@
 #define TANDEM_GEMM_PEAK_INL_H_
 #endif
 
-#include "gemm/decode_inl.h"
+#include "gemm/simd/decode_inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
