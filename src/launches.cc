@@ -19,6 +19,12 @@ BufferExtents extents_of(const Plan& plan, int rank) {
   at(Buffer::c) = {.bytes = plan.c_rows(rank) * problem.n * element_bytes(problem.dtype_c),
                    .type = problem.dtype_c};
   at(Buffer::staging) = {.bytes = plan.staging_bytes, .type = problem.staging};
+  if (plan.is_direct()) {
+    at(Buffer::a).in_window = at(Buffer::a_scale).in_window = plan.has_a_in_window();
+    at(Buffer::a_scale).window_offset = plan.window_scale_offset;
+    at(Buffer::staging).in_window = !plan.has_a_in_window();
+    return extents;
+  }
   const bool holds_partials = problem.op == OperatorKind::matmul_reduce_scatter;
   at(Buffer::window_data) = {.bytes = plan.comm[0].window_bytes,
                              .type = holds_partials ? problem.staging : problem.dtype_c};

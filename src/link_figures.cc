@@ -98,9 +98,7 @@ class Probe {
 
 LinkFigures measure(World& world) {
   host::HostRank& rank = *world.impl().rank;
-  if (rank.link() == nullptr || rank.ranks() < 2) return {};
-  const auto maps = rank.exchange("the ways between ranks", rank.maps_all() ? "memory" : "a link");
-  if (std::ranges::count(maps, "memory") == rank.ranks()) return {};
+  if (all_share_memory(world)) return {};
   const LinkFigures own = Probe(world).run();
   LinkFigures slowest = own;
   const auto texts = rank.exchange("the figures of the links", cat(own.mb_s, ' ', own.latency_ns));
@@ -120,6 +118,30 @@ const LinkFigures& link_figures(World& world) {
   return *kept;
 }
 
+bool all_share_memory(World& world) {
+  std::optional<bool>& kept = world.impl().shares_memory;
+  if (kept) return *kept;
+  host::HostRank& rank = *world.impl().rank;
+  if (rank.link() == nullptr || rank.ranks() < 2) {
+    kept = true;
+  } else {
+    const auto maps =
+        rank.exchange("the ways between ranks", rank.maps_all() ? "memory" : "a link");
+    kept = std::ranges::count(maps, "memory") == rank.ranks();
+  }
+  return *kept;
+}
+
+Device device_before(const WorldOptions& world, int ranks) {
+  Device device = load_device("host");
+  device.cores = world.workers.value_or(default_workers(ranks));
+  const bool far = std::ranges::any_of(host::all_transports(), [&](const auto& transport) {
+    return transport.name == world.transport && transport.reach == host::Reach::many_hosts;
+  });
+  device.linked = far && ranks > 1 && same_host_of(world) == SameHost::linked;
+  return device;
+}
+
 Device device_of(World& world, const Problem& problem) {
   Device device = load_device("host");
   device.cores = world.workers();
@@ -127,9 +149,9 @@ Device device_of(World& world, const Problem& problem) {
        world.impl().rank->exchange("the count of workers", cat(world.workers()))) {
     device.cores = std::min(device.cores, std::stoi(text));
   }
-  if (problem.tiles || problem.tile_rows) return device;
+  device.linked = !all_share_memory(world);
+  if (!device.linked || problem.tiles || problem.tile_rows) return device;
   const LinkFigures& link = link_figures(world);
-  if (link.mb_s == 0) return device;
   device.costs.link_mb_s = link.mb_s;
   device.costs.link_latency_ns = std::max<std::int64_t>(1, link.latency_ns);
   return device;

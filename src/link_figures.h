@@ -8,6 +8,7 @@
 namespace tandem {
 
 class World;
+struct WorldOptions;
 
 // The slowest link's, the same on all ranks. 0: all ranks share memory.
 struct LinkFigures {
@@ -17,6 +18,12 @@ struct LinkFigures {
 
 // Collective at its first call in a world, which takes some 10 ms; the figures are kept.
 const LinkFigures& link_figures(World& world);
+
+// Collective at its first call in a world: can each rank address the memory of all others?
+bool all_share_memory(World& world);
+
+// What is known of the host before `ranks` ranks have met.
+Device device_before(const WorldOptions& world, int ranks);
 
 // Collective: the host with the fewest workers of all ranks and, where the problem leaves the
 // count of rounds open, the costs of the links.

@@ -65,9 +65,11 @@ Launch host_launch(const Plan& plan, int rank) {
   for (int buffer = 0; buffer < kBufferCount; ++buffer) {
     launch.extents[buffer].bytes = extent_of(plan, rank, static_cast<Buffer>(buffer));
     launch.extents[buffer].type = plan.problem.dtype_c;
+    launch.extents[buffer].in_window = is_lent(plan, static_cast<Buffer>(buffer));
   }
-  const auto scale = static_cast<std::size_t>(Buffer::window_scale);
-  launch.extents[scale].window_offset = plan.window_scale_offset;
+  for (const Buffer scale : {Buffer::window_scale, Buffer::a_scale}) {
+    launch.extents[static_cast<std::size_t>(scale)].window_offset = plan.window_scale_offset;
+  }
   return launch;
 }
 
@@ -162,6 +164,15 @@ TEST_P(MachineTrace, CallsOfVariantsAreTheSameOnAllMachines) {
       problem.fence = FenceJobs::first;
       break;
   }
+  expect_equal(problem);
+}
+
+TEST_P(MachineTrace, CallsWithoutCopiesAreTheSameOnAllMachines) {
+  if (GetParam() == OperatorKind::matmul_all_gather) GTEST_SKIP() << "it copies";
+  Problem problem = problem_of(GetParam(), kRanks, {.m = 50, .n = 300, .k = 130});
+  problem.tiles = 4;
+  problem.blocks = 3;
+  problem.transfer = Transfer::direct;
   expect_equal(problem);
 }
 

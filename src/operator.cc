@@ -54,6 +54,8 @@ struct Operator::Impl {
   Problem with_m(std::int64_t m) const;
   // Bytes that every plan of m rows or fewer fits into.
   std::int64_t largest_window() const;
+  // Where A lies in the window of this rank; null if it does not.
+  MxPlace place_of_a() const;
 };
 
 Problem Operator::Impl::with_m(std::int64_t m) const {
@@ -69,6 +71,14 @@ std::int64_t Operator::Impl::largest_window() const {
   // Where the ring does not turn, all-gather has room for the own rows too.
   const std::int64_t rows = std::min(problem.m, problem.slots * slice_rows);
   return std::max(bytes, make_plan(with_m(rows), device).window_bytes);
+}
+
+MxPlace Operator::Impl::place_of_a() const {
+  if (!current->plan.has_a_in_window()) return {};
+  auto* window =
+      reinterpret_cast<std::uint8_t*>(windows.addresses[static_cast<std::size_t>(world->rank())]);
+  if (window == nullptr) return {};
+  return {window, window + current->plan.window_scale_offset};
 }
 
 void Operator::Impl::use(std::int64_t m) {
@@ -102,7 +112,7 @@ Operator::Operator(World& world, const Problem& problem) : impl_(std::make_uniqu
   fault_before_windows(world.rank());
   impl.windows = world.impl().rank->allocate_windows(impl.window_bytes);
   impl.world = &world;
-  impl.staging.resize(impl.current->plan.staging_bytes);
+  impl.staging.resize(impl.current->plan.private_staging_bytes());
 }
 
 Operator::~Operator() = default;
@@ -126,6 +136,8 @@ void Operator::set_m(std::int64_t m) {
   impl_->world->agree("operator", {{"m", std::to_string(m)}});
   impl_->use(m);
 }
+
+MxPlace Operator::window_a() const { return problem().trans_a ? MxPlace{} : impl_->place_of_a(); }
 
 void Operator::prepare(const MxOperand& b) {
   const Plan& plan = impl_->current->plan;
@@ -169,9 +181,13 @@ void Operator::run(const MxOperand& a, void* c, const float* bias) {
   const std::uint8_t* codes = a.codes;
   if (prepared.plan.problem.trans_a) {
     const Shapes held = shapes();
-    impl.canonical_a.resize(held.a_rows * held.a_k);
-    transpose_bytes(a.codes, held.a_k, held.a_rows, impl.canonical_a.data());
-    codes = impl.canonical_a.data();
+    std::uint8_t* to = impl.place_of_a().codes;
+    if (to == nullptr) {
+      impl.canonical_a.resize(held.a_rows * held.a_k);
+      to = impl.canonical_a.data();
+    }
+    transpose_bytes(a.codes, held.a_k, held.a_rows, to);
+    codes = to;
   }
   // Machines write to views of A only if a plan says so, and none does.
   const auto bytes = [](const void* address) {
@@ -182,7 +198,8 @@ void Operator::run(const MxOperand& a, void* c, const float* bias) {
   bindings.local[static_cast<std::size_t>(Buffer::a_scale)] = bytes(a.scales);
   bindings.local[static_cast<std::size_t>(Buffer::bias)] = bytes(bias);
   bindings.local[static_cast<std::size_t>(Buffer::c)] = static_cast<std::byte*>(c);
-  bindings.local[static_cast<std::size_t>(Buffer::staging)] = impl.staging.data();
+  bindings.local[static_cast<std::size_t>(Buffer::staging)] =
+      impl.staging.empty() ? nullptr : impl.staging.data();
   bindings.weights = impl.weights.get();
   prepared.site->run(bindings);
 }

@@ -179,7 +179,9 @@ Json budgets_json(const Plan& plan) {
 
 std::string plan_to_json(const Plan& plan) {
   Json comm = Json::array();
-  for (const CommPlan& object : plan.comm) comm.push_back(to_json(object));
+  if (!plan.is_direct()) {
+    for (const CommPlan& object : plan.comm) comm.push_back(to_json(object));
+  }
   Json json{{"operator", to_string(plan.problem.op)},
             {"device", plan.device.name},
             {"problem", problem_json(plan)},

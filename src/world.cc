@@ -90,7 +90,7 @@ host::TransportOptions transport_options(const WorldOptions& options) {
   if (const auto& seat = options.membership) {
     made.seat = host::Seat{.rank = seat->rank, .root = seat->root, .job = seat->job};
   }
-  made.same_host = options.same_host.value_or(made.seat ? SameHost::shared : SameHost::linked);
+  made.same_host = same_host_of(options);
   return made;
 }
 

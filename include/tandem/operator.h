@@ -21,6 +21,12 @@ struct MxOperand {
   const std::uint8_t* scales = nullptr;
 };
 
+// Where an operand may be written.
+struct MxPlace {
+  std::uint8_t* codes = nullptr;
+  std::uint8_t* scales = nullptr;
+};
+
 // Scale bytes of k elements: 2·ceil(k/64), one byte per group of 32; a pad byte is never read.
 constexpr std::int64_t scale_bytes(std::int64_t k) { return (k + 63) / 64 * 2; }
 
@@ -59,6 +65,11 @@ class Operator {
   // Collective: the next runs have `m` as the problem's m, at most what the operator was made for.
   // Re-plans at the first use of an m; windows and weights stay.
   void set_m(std::int64_t m);
+  // Where peers read this rank's A: with Transfer::direct of all-gather-matmul or all-to-all-matmul
+  // and without trans_a; else null. Holds until set_m(). run() copies A to this place unless `a`
+  // points to it already: write A there before each run, and nothing is copied. It is not to be
+  // written to during a run; afterwards nobody reads it any more.
+  MxPlace window_a() const;
   // Packs B, once for all runs. `b` may be freed afterwards.
   void prepare(const MxOperand& b);
   // Collective: one launch. `c` is [c_rows, c_columns] of dtype_c, row-major; `bias` is FP32

@@ -47,6 +47,7 @@ struct Problem {
   StridedCopy strided = StridedCopy::rows32;
   BarrierLayout barrier = BarrierLayout::per_peer;
   FenceJobs fence = FenceJobs::all;
+  // direct: peers read rows where they lie. All ranks must share memory; not for matmul-all-gather.
   Transfer transfer = Transfer::copy;
 };
 

@@ -52,6 +52,7 @@ struct Device {
   std::int64_t base_n = 0;
   int rows_lane_max = 8;  // ranks that multiply at most so many rows sum in lane order
   int flag_depth = 14;    // rounds a producer may run ahead
+  bool linked = false;    // some ranks reach others by a link alone; known of a world, not in files
   DeviceCosts costs;      // what things cost in time; rounds over a link depend on them
 };
 

@@ -73,8 +73,9 @@ std::string to_text(const Finding& finding) {
   std::string text = cat(to_string(finding.code), " ", finding.object);
   if (finding.count > 1) text += cat(" (", finding.count, " alike)");
   for (const FindingSide& side : finding.sides) {
-    text += cat("\n  rank ", side.rank, " ", side.core, " ", side.pipe, ": ", side.verb, " at ",
-                side.site.file, ":", side.site.line, ", launch ", side.launch);
+    text += cat("\n  rank ", side.rank, " ", side.place(), ": ", side.verb);
+    if (side.site.line > 0) text += cat(" at ", side.site.file, ":", side.site.line);
+    text += cat(", launch ", side.launch);
   }
   if (!finding.detail.empty()) text += "\n  " + finding.detail;
   return text;

@@ -48,11 +48,13 @@ std::string_view to_string(FindingCode code);
 // One side of a finding: who did what, where.
 struct FindingSide {
   int rank = -1;
-  std::string core;  // "cube 0", "vector 3", folded: "cube 0-3"
-  std::string pipe;  // "MTE2", "S", "channel to 1"
+  std::string core;  // "cube 0", "vector 3", folded: "cube 0-3"; "host": whoever launches
+  std::string pipe;  // "MTE2", "S", "channel to 1"; empty: none
   std::string verb;
-  Site site;
+  Site site;  // line 0: none
   int launch = 0;
+
+  std::string place() const { return pipe.empty() ? core : core + " " + pipe; }
 };
 
 struct Finding {

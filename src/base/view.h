@@ -14,7 +14,7 @@ enum class Buffer : std::uint8_t {
   a_scale,       // its scales, 2·ceil(K/64) bytes a row
   bias,          // FP32, one per column of C
   c,             // output
-  staging,       // own product, source of puts
+  staging,       // own product, source of puts, or read by peers where it lies
   window_data,   // peers may write and read it
   window_scale,  // the same for scales
 };

@@ -28,8 +28,8 @@ BenchArms::BenchArms(World& world, const BenchSetup& setup, SpinBarrier* near)
       setup_(setup),
       a_(rows_of_a(setup.problem, *setup.source, world.rank())),
       bias_(setup.source->bias(world.rank())),
-      staging_(static_cast<std::size_t>(
-          std::max(setup.plan.staging_bytes, setup.serial_plan.staging_bytes))) {
+      staging_(static_cast<std::size_t>(std::max(setup.plan.private_staging_bytes(),
+                                                 setup.serial_plan.private_staging_bytes()))) {
   const Problem& problem = setup.problem;
   const Shapes held = shapes_of(problem, world.rank());
   c_.resize(static_cast<std::size_t>(
@@ -74,7 +74,7 @@ void BenchArms::make_sites() {
   bind(Buffer::a_scale, a.scales);
   bind(Buffer::bias, bias_.empty() ? nullptr : bias_.data());
   bind(Buffer::c, c_.data());
-  bind(Buffer::staging, staging_.data());
+  bind(Buffer::staging, staging_.empty() ? nullptr : staging_.data());
   bindings_.weights = weights_.get();
 }
 
@@ -93,7 +93,12 @@ void BenchArms::run(BenchArm arm) {
       // Both halves work on the same windows and staging, so that C is complete at the end.
       const bool first = exchanges_first(setup_.problem.op);
       (first ? serial_transfers_ : serial_products_)->run(bindings_);
-      (first ? serial_products_ : serial_transfers_)->run(bindings_);
+      host::Bindings second = bindings_;
+      if (setup_.serial_plan.has_a_in_window()) {  // where the first half has put it
+        second.local[static_cast<std::size_t>(Buffer::a)] = nullptr;
+        second.local[static_cast<std::size_t>(Buffer::a_scale)] = nullptr;
+      }
+      (first ? serial_products_ : serial_transfers_)->run(second);
       return;
     }
     case BenchArm::baseline:

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "link_figures.h"
 #include "ops/registry.h"
-#include "report/device_json.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -108,11 +108,7 @@ std::unique_ptr<BenchSetup> make_bench_setup(const WorldOptions& world, const Ca
   collect(reasons, [&] { check_world_options(checked); });
   collect(reasons, [&] { check_options(world, asked, options); });
   if (asked.operator_name.empty()) {
-    collect(reasons, [&] {
-      Device device = load_device("host");
-      device.cores = world.workers.value_or(default_workers(asked.problem.ranks));
-      plan_for(*setup, device);
-    });
+    collect(reasons, [&] { plan_for(*setup, device_before(world, asked.problem.ranks)); });
   }
   for (const std::string& why : setup->plan.unsound) {
     reasons += cat(reasons.empty() ? "" : "\n", "bench: ", why, "; leave the variant out");

@@ -13,9 +13,9 @@
 #include "cases/results.h"
 #include "cases/shared_bytes.h"
 #include "cases/test_fault.h"
+#include "link_figures.h"
 #include "ops/registry.h"
 #include "problem_fields.h"
-#include "report/device_json.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -30,12 +30,6 @@ struct PreparedCase {
   std::unique_ptr<SharedBytes> out;  // C of all ranks, if a file wants it
   std::string command;
 };
-
-Plan plan_of(const WorldOptions& world, const Problem& problem) {
-  Device device = load_device("host");
-  device.cores = world.workers.value_or(default_workers(problem.ranks));
-  return make_plan(problem, device);
-}
 
 // Runs `step` and keeps its refusal.
 template <typename Step>
@@ -63,7 +57,9 @@ std::vector<std::string> prepare(const WorldOptions& world, PreparedCase& prepar
   WorldOptions checked = world;
   checked.ranks = std::clamp(options.problem.ranks, 1, 64);  // the planner names bad counts
   collect(reasons, [&] { check_world_options(checked); });
-  collect(reasons, [&] { prepared.plan = plan_of(world, options.problem); });
+  collect(reasons, [&] {
+    prepared.plan = make_plan(options.problem, device_before(world, options.problem.ranks));
+  });
   collect(reasons, [&] {
     auto fields = problem_fields(options.problem);
     std::ranges::copy(input_fields(options), std::back_inserter(fields));

@@ -29,11 +29,15 @@ void Confluence::doubt(const std::string& reason) {
 
 void HappensBefore::attach(sim::Machine& machine) {
   machine_ = &machine;
-  // Channels are cores behind the real ones, one each: at most one per pair of block and peer.
-  cores_per_rank_ = 2 * machine.blocks() + machine.blocks() * machine.ranks();
+  // Channels are cores behind the real ones, one each: at most one per pair of block and peer. The
+  // last is the host.
+  cores_per_rank_ = 2 * machine.blocks() + machine.blocks() * machine.ranks() + 1;
   cores_.resize(machine.cores().size());
   flags_.resize(machine.cores().size());
   rank_end_.resize(machine.ranks());
+  hosts_.resize(machine.ranks());
+  for (int rank = 0; rank < machine.ranks(); ++rank)
+    hosts_[rank].clock.bind({rank, host_core(), 0});
   shadows_.resize(machine.ranks() * kBufferCount + machine.cores().size() * kLocalMemories);
   channels_of_rank_.assign(machine.ranks(), 0);
   for (const auto& core : machine.cores()) {
@@ -79,11 +83,12 @@ HappensBefore::ChannelState& HappensBefore::channel_state(int channel) {
   return *state;
 }
 
-void HappensBefore::launch_begins(int rank, int /*launch*/) {
+void HappensBefore::launch_begins(int rank, int launch) {
+  const KnowledgeRef before = fill_window(rank, launch);
   for (int block = 0; block < machine_->blocks(); ++block) {
     for (bool vector : {false, true}) {
       CoreState& core = cores_[machine_->core_of(rank, block, vector).index];
-      core.scalar().join_other(rank_end_[rank]);
+      core.scalar().join_other(before);
       core.advance_scalar();
     }
   }

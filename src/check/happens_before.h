@@ -74,6 +74,11 @@ class HappensBefore final : public sim::Observer {
       return epoch;
     }
   };
+  // Whoever launches on a rank: a core behind the channels.
+  struct HostState {
+    Clock clock;
+    std::uint32_t epoch = 0;
+  };
   struct ChannelState {
     Clock clock;   // of the queue; its lanes are the read and the write end
     int home = 0;  // its core number within the rank
@@ -120,6 +125,7 @@ class HappensBefore final : public sim::Observer {
   Agent agent_of(const sim::SimCore& core, int lane) const;
   std::uint32_t number(const Agent& agent) const;
   Agent agent_from(std::uint32_t number) const;
+  int host_core() const { return cores_per_rank_ - 1; }
   ChannelState& channel_state(int channel);
   ShadowBuffer& shadow(const sim::Object& object);
   std::uint32_t describe(const sim::Op& op);
@@ -129,6 +135,8 @@ class HappensBefore final : public sim::Observer {
   void check_overflow(sim::SimCore& to, int id, const Clock& setter, const sim::Op& op);
   void watch_flag(sim::SimCore& to, int id, const sim::Op& op);
   void poison_old(int rank);
+  KnowledgeRef fill_window(int rank, int launch);
+  std::uint32_t describe(Site site, sim::OpKind kind, int launch);
   void check_growth(int rank, EpochSlot slot, SlotState& state, const SlotStore& store);
   FindingSide side_of_store(const SlotStore& store) const;
   void report_merged(int rank, EpochSlot slot, const SlotStore& one, const SlotStore& other);
@@ -148,6 +156,7 @@ class HappensBefore final : public sim::Observer {
   sim::Machine* machine_ = nullptr;
   int cores_per_rank_ = 0;
   std::vector<CoreState> cores_;
+  std::vector<HostState> hosts_;  // by rank
   std::vector<std::unique_ptr<ChannelState>> channels_;
   std::vector<int> channels_of_rank_;
   std::unordered_map<std::uint32_t, TokenState> tokens_;

@@ -75,8 +75,8 @@ class AccessCheck final : public ShadowListener {
     const FindingSide& before = finding.sides[0];
     const FindingSide& after = finding.sides[1];
     const std::string edge = cat("missing: end of ", before.verb, " on rank ", before.rank, " ",
-                                 before.core, " ", before.pipe, " before ", after.verb, " on rank ",
-                                 after.rank, " ", after.core, " ", after.pipe);
+                                 before.place(), " before ", after.verb, " on rank ", after.rank,
+                                 " ", after.place());
     if (finding.code == FindingCode::race_inflight_dst) {
       return edge + "; the transfer was posted before, its completion was not waited for";
     }
@@ -130,6 +130,33 @@ void HappensBefore::check_accesses(sim::Op& op, const Clock& clock, std::uint32_
   }
 }
 
+// What the cores of a rank know when a launch begins. Operands that peers read in place are written
+// before, each launch's anew: peers of the launch before must have read, those of this one must
+// wait.
+KnowledgeRef HappensBefore::fill_window(int rank, int launch) {
+  HostState& host = hosts_[rank];
+  const BufferExtents& extents = machine_->program().ranks[rank].launch.extents;
+  host.clock.join_other(rank_end_[rank]);
+  const std::uint32_t epoch = ++host.epoch;
+  host.clock.set_own(0, epoch);
+  bool filled = false;
+  const std::uint32_t agent = number({rank, host_core(), 0});
+  for (Buffer buffer : {Buffer::a, Buffer::a_scale}) {
+    const BufferExtent& extent = extents[static_cast<std::size_t>(buffer)];
+    if (!extent.in_window || extent.bytes == 0) continue;
+    const std::uint32_t what = describe({}, sim::OpKind::fill_window, launch);
+    AccessCheck check(*this, host.clock, agent, epoch, what);
+    const sim::Access access{.object = {sim::Object::Kind::buffer, rank, static_cast<int>(buffer)},
+                             .kind = sim::AccessKind::write,
+                             .row_bytes = extent.bytes,
+                             .pitch = extent.bytes};
+    check.look_at(access);
+    shadow(access.object).access(access, {agent, epoch, what, 0}, check);
+    filled = true;
+  }
+  return filled ? host.clock.publish(epoch) : rank_end_[rank];
+}
+
 ShadowBuffer& HappensBefore::shadow(const sim::Object& object) {
   std::size_t place = object.owner * kBufferCount + object.index;
   if (object.kind != sim::Object::Kind::buffer) {
@@ -145,8 +172,11 @@ ShadowBuffer& HappensBefore::shadow(const sim::Object& object) {
   switch (object.kind) {
     case sim::Object::Kind::buffer: {
       const auto which = static_cast<Buffer>(object.index);
-      bytes = machine_->program().ranks[object.owner].launch.extents[object.index].bytes;
-      initialised = which == Buffer::a || which == Buffer::a_scale || which == Buffer::bias;
+      const BufferExtent& extent =
+          machine_->program().ranks[object.owner].launch.extents[object.index];
+      bytes = extent.bytes;
+      const bool input = which == Buffer::a || which == Buffer::a_scale || which == Buffer::bias;
+      initialised = input && !extent.in_window;
       break;
     }
     case sim::Object::Kind::ub:
@@ -162,16 +192,19 @@ ShadowBuffer& HappensBefore::shadow(const sim::Object& object) {
 }
 
 std::uint32_t HappensBefore::describe(const sim::Op& op) {
-  const int launch = machine_->launch_of(machine_->cores()[op.core]->rank);
-  const std::uint64_t key = static_cast<std::uint64_t>(op.site.line) << 32 ^
+  return describe(op.site, op.kind, machine_->launch_of(machine_->cores()[op.core]->rank));
+}
+
+std::uint32_t HappensBefore::describe(Site site, sim::OpKind kind, int launch) {
+  const std::uint64_t key = static_cast<std::uint64_t>(site.line) << 32 ^
                             static_cast<std::uint64_t>(launch) << 8 ^
-                            static_cast<std::uint64_t>(op.kind);
+                            static_cast<std::uint64_t>(kind);
   std::vector<std::uint32_t>& alike = what_index_[key];  // they differ in their files
   for (std::uint32_t what : alike) {
-    if (whats_[what].site.file == op.site.file) return what;
+    if (whats_[what].site.file == site.file) return what;
   }
   alike.push_back(static_cast<std::uint32_t>(whats_.size()));
-  whats_.push_back({op.site, op.kind, launch});
+  whats_.push_back({site, kind, launch});
   return alike.back();
 }
 
@@ -199,6 +232,10 @@ FindingSide HappensBefore::side_of(std::uint32_t number, std::uint32_t what) con
   if (agent.core < 2 * machine_->blocks()) {
     side.core = cat(agent.core % 2 == 1 ? "vector " : "cube ", agent.core / 2);
     side.pipe = std::string(to_string(static_cast<sim::Lane>(agent.lane)));
+    return side;
+  }
+  if (agent.core == host_core()) {
+    side.core = "host";
     return side;
   }
   for (std::size_t i = 0; i < channels_.size(); ++i) {

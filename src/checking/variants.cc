@@ -18,6 +18,7 @@ bool has_ring(OperatorKind op) {
   return op == OperatorKind::all_gather_matmul || op == OperatorKind::matmul_all_gather;
 }
 bool all_to_all(OperatorKind op) { return op == OperatorKind::all_to_all_matmul; }
+bool can_lend(OperatorKind op) { return op != OperatorKind::matmul_all_gather; }
 bool has_subcalls(OperatorKind op) { return scatters(op) || gathers_rows(op); }
 
 constexpr Variant kVariants[] = {
@@ -43,6 +44,8 @@ constexpr Variant kVariants[] = {
      [](Problem& p) { p.ub = UbManagement::pipe; }, scatters},
     {"single-strided", "long rows are copied one by one",
      [](Problem& p) { p.strided = StridedCopy::single; }, scatters},
+    {"direct-transfer", "peers read rows where they lie, nothing is copied",
+     [](Problem& p) { p.transfer = Transfer::direct; }, can_lend},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "host/launch_site.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/check.h"
 #include "base/strings.h"
@@ -151,8 +152,24 @@ void LaunchSite::start_fibers() {
   }
 }
 
+std::byte* LaunchSite::window_address(Buffer buffer) const {
+  const BufferExtent& extent = launch_.extents[static_cast<std::size_t>(buffer)];
+  return windows_.addresses[rank_.rank()] + extent.window_offset;
+}
+
+void LaunchSite::fill_window() const {
+  for (int i = 0; i < kBufferCount; ++i) {
+    const BufferExtent& extent = launch_.extents[i];
+    const std::byte* from = bindings_.local[i];
+    if (!extent.in_window || from == nullptr || extent.bytes == 0) continue;
+    std::byte* to = window_address(static_cast<Buffer>(i));
+    if (from != to) std::memcpy(to, from, static_cast<std::size_t>(extent.bytes));
+  }
+}
+
 void LaunchSite::run(const Bindings& bindings) {
   bindings_ = bindings;
+  fill_window();
   epoch_base_ = rank_.begin_epochs(launch_.epochs);
   cancelled_ = false;
   failure_ = nullptr;
@@ -173,10 +190,13 @@ void LaunchSite::run(const Bindings& bindings) {
 std::byte* LaunchSite::resolve(const View& view) const {
   const auto index = static_cast<std::size_t>(view.buffer);
   const BufferExtent& extent = launch_.extents[index];
-  const bool window = view.buffer == Buffer::window_data || view.buffer == Buffer::window_scale;
-  TANDEM_CHECK(view.offset >= 0 && view.end() <= extent.bytes,
-               cat("view ", to_string(view), " leaves its buffer of ", extent.bytes, " bytes"));
-  if (window) {
+  // Operands of other ranks may be larger than the own one; they end within the window.
+  const bool others = extent.in_window && view.rank != rank_.rank();
+  const std::int64_t bytes =
+      others ? windows_.ranges[view.rank].bytes - extent.window_offset : extent.bytes;
+  TANDEM_CHECK(view.offset >= 0 && view.end() <= bytes,
+               cat("view ", to_string(view), " leaves its buffer of ", bytes, " bytes"));
+  if (is_in_window(launch_.extents, view.buffer)) {
     std::byte* address = windows_.addresses[view.rank];
     TANDEM_CHECK(address != nullptr || rank_.area_of(view.rank) != nullptr,
                  cat("view ", to_string(view), " of memory that is not mapped"));
@@ -188,7 +208,7 @@ std::byte* LaunchSite::resolve(const View& view) const {
 
 RemoteRows LaunchSite::locate(const View& view) const {
   const BufferExtent& extent = launch_.extents[static_cast<std::size_t>(view.buffer)];
-  TANDEM_CHECK(view.buffer == Buffer::window_data || view.buffer == Buffer::window_scale,
+  TANDEM_CHECK(is_in_window(launch_.extents, view.buffer),
                cat("view ", to_string(view), " of a peer's own memory"));
   TANDEM_CHECK(view.offset >= 0 && view.end() <= extent.bytes,
                cat("view ", to_string(view), " leaves its buffer of ", extent.bytes, " bytes"));

@@ -20,7 +20,8 @@
 
 namespace tandem::host {
 
-// Where the local buffers of one launch are.
+// Where the local buffers of one launch are. What lies in the window is copied there if it is bound
+// elsewhere; null: it is there.
 struct Bindings {
   std::array<std::byte*, kBufferCount> local{};
   const gemm::PackedWeights* weights = nullptr;
@@ -67,6 +68,8 @@ class LaunchSite {
 
   // Runs one launch. All cores have ended when it returns; it rethrows the first failure.
   void run(const Bindings& bindings);
+  // Where a buffer of this rank's window begins.
+  std::byte* window_address(Buffer buffer) const;
 
   // For the cores.
   HostRank& rank() { return rank_; }
@@ -92,6 +95,7 @@ class LaunchSite {
   std::span<CoreState* const> cores_of(int worker) const { return by_worker_[worker]; }
 
  private:
+  void fill_window() const;
   void start_fibers();
   void run_core(CoreState& state, const std::function<void()>& body);
 

@@ -14,14 +14,22 @@
 
 namespace tandem {
 
-// The extent of one buffer on one rank. Windows are allocated by the machine, the rest is bound.
+// The extent of one buffer on one rank. Windows are allocated by the machine, the rest is bound,
+// unless it lies in the window.
 struct BufferExtent {
   std::int64_t bytes = 0;
-  std::int64_t window_offset = 0;      // of window buffers, inside the rank's window
+  std::int64_t window_offset = 0;      // of buffers in the window, inside the rank's window
   OutputType type = OutputType::bf16;  // of C, staging and windows that hold products
+  bool in_window = false;              // an operand or staging that peers read in place
 };
 
 using BufferExtents = std::array<BufferExtent, kBufferCount>;
+
+// True for memory of a rank that its peers reach too.
+inline bool is_in_window(const BufferExtents& extents, Buffer buffer) {
+  return buffer == Buffer::window_data || buffer == Buffer::window_scale ||
+         extents[static_cast<std::size_t>(buffer)].in_window;
+}
 
 struct Numerics {
   ElementFormat dtype_a = ElementFormat::e4m3;

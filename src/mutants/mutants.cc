@@ -105,8 +105,9 @@ class Session {
 
   void tell_groups() {
     static const std::map<char, std::string_view> kNames = {
-        {'A', "flags"},  {'B', "barriers"},       {'C', "transfers"}, {'D', "pipes, events"},
-        {'E', "memory"}, {'F', "slices, shares"}, {'G', "sums"},      {'H', "launches"}};
+        {'A', "flags"},         {'B', "barriers"}, {'C', "transfers"},
+        {'D', "pipes, events"}, {'E', "memory"},   {'F', "slices, shares"},
+        {'G', "sums"},          {'H', "launches"}, {'L', "lent rows"}};
     say("errors by hand        coded  caught  diagnosed");
     for (const auto& [letter, group] : groups_) {
       say(letter, " ", padded(kNames.at(letter), 19), padded(cat(group.errors), 7),

@@ -41,6 +41,9 @@ std::vector<Variant> variants_of(OperatorKind op) {
       },
   };
   const auto add = [&](const Variant& variant) { variants.push_back(variant); };
+  if (op != OperatorKind::matmul_all_gather) {
+    add([](Problem& problem) { problem.transfer = Transfer::direct; });
+  }
   if (op == OperatorKind::all_to_all_matmul) {
     add([](Problem& problem) { problem.local_matmul = 1; });
     add([](Problem& problem) { problem.local_matmul = 2; });
@@ -66,6 +69,11 @@ std::vector<Variant> variants_of(OperatorKind op) {
     add([](Problem& problem) { problem.ub = UbManagement::pipe; });
     add([](Problem& problem) { problem.strided = StridedCopy::single; });
     add([](Problem& problem) { problem.staging = OutputType::fp32; });
+    add([](Problem& problem) {
+      problem.transfer = Transfer::direct;
+      problem.cores = CoreMapping::shared;
+      problem.fence = FenceJobs::first;
+    });
     add([](Problem& problem) {
       problem.cores = CoreMapping::shared;
       problem.fence = FenceJobs::first;

@@ -62,6 +62,22 @@ TEST(GoldenPlan, MatmulReduceScatterWithEmptyRanksAndClampedTiles) {
   expect_golden("plan_matmul_reduce_scatter_host.txt", printed(problem, "host"));
 }
 
+TEST(GoldenPlan, AllGatherMatmulWithoutCopies) {
+  Problem problem = problem_of(OperatorKind::all_gather_matmul, 3, {100, 70, 300});
+  problem.transfer = Transfer::direct;
+  problem.tiles = 4;
+  problem.blocks = 2;
+  expect_golden("plan_all_gather_matmul_direct.txt", printed(problem, "host"));
+}
+
+TEST(GoldenPlan, MatmulReduceScatterWithoutCopies) {
+  Problem problem = problem_of(OperatorKind::matmul_reduce_scatter, 3, {100, 70, 300});
+  problem.transfer = Transfer::direct;
+  problem.tiles = 4;
+  problem.blocks = 4;
+  expect_golden("plan_matmul_reduce_scatter_direct.txt", printed(problem, "host"));
+}
+
 // The table of flags says how often each is set; count in the recorded calls.
 TEST(PrintedPlan, FlagsAreSetAsOftenAsItSays) {
   for (const OperatorEntry& entry : all_operators()) {
@@ -72,6 +88,7 @@ TEST(PrintedPlan, FlagsAreSetAsOftenAsItSays) {
         const bool ring = entry.kind == OperatorKind::all_gather_matmul ||
                           entry.kind == OperatorKind::matmul_all_gather;
         if (ring) problem.slots = slots;
+        if (!ring && slots > 0) problem.transfer = Transfer::direct;
         const Plan plan = make_plan(problem, load_device("host"));
         std::int64_t cube = 0;
         std::int64_t vector = 0;

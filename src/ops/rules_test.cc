@@ -350,6 +350,9 @@ TEST(Options, AreRefusedForOperatorsThatDoNotKnowThem) {
       {"--product",
        [](Problem& p) { p.product = ProductForm::subcalls; },
        {all_gather_matmul, matmul_reduce_scatter}},
+      {"--transfer direct",
+       [](Problem& p) { p.transfer = Transfer::direct; },
+       {all_to_all_matmul, all_gather_matmul, matmul_reduce_scatter}},
   };
   for (const Option& option : options) {
     for (OperatorKind op : kAll) {

@@ -70,6 +70,14 @@ class ByteSet {
   std::vector<Interval> parts_;
 };
 
+// What peers may read where it lies.
+inline bool is_lent(const Plan& plan, Buffer buffer) {
+  if (!plan.is_direct()) return false;
+  return plan.problem.op == OperatorKind::matmul_reduce_scatter
+             ? buffer == Buffer::staging
+             : buffer == Buffer::a || buffer == Buffer::a_scale;
+}
+
 inline std::int64_t extent_of(const Plan& plan, int rank, Buffer buffer) {
   const std::int64_t k = plan.k_of(rank).count;
   switch (buffer) {
@@ -84,9 +92,9 @@ inline std::int64_t extent_of(const Plan& plan, int rank, Buffer buffer) {
     case Buffer::staging:
       return plan.staging_bytes;
     case Buffer::window_data:
-      return plan.comm[0].window_bytes;
+      return plan.is_direct() ? 0 : plan.comm[0].window_bytes;
     case Buffer::window_scale:
-      return plan.comm.size() > 1 ? plan.comm[1].window_bytes : 0;
+      return plan.comm.size() > 1 && !plan.is_direct() ? plan.comm[1].window_bytes : 0;
   }
   return 0;
 }
@@ -107,6 +115,7 @@ class ByteLedger {
     for (int rank = 0; rank < plan_.ranks; ++rank) {
       check_output(rank);
       check_staging(rank);
+      check_lent(rank);
     }
     check_windows();
     return std::move(complaints_);
@@ -126,6 +135,12 @@ class ByteLedger {
                               " leaves ", to_string(view.buffer), " of rank ", rank));
   }
 
+  void read(const CoreRecording& core, const VerbRecord& record, const View& view) {
+    const int owner = is_lent(plan_, view.buffer) ? view.rank : core.rank;
+    inside(core, record, view, owner);
+    read_[{owner, view.buffer}].add(view);
+  }
+
   int turn_of(Buffer window, int round) const {
     const CommPlan& comm = window == Buffer::window_data ? plan_.comm[0] : plan_.comm[1];
     return comm.slots > 0 ? round / comm.slots : 0;
@@ -136,11 +151,11 @@ class ByteLedger {
     for (const VerbRecord& record : core.verbs) {
       if (record.verb == Verb::set_flag) ++round;
       if (record.verb != Verb::load && record.verb != Verb::store) continue;
-      for (const View& view : record.views) inside(core, record, view, core.rank);
       if (record.verb == Verb::load) {
-        for (const View& view : record.views) read_[{core.rank, view.buffer}].add(view);
+        for (const View& view : record.views) read(core, record, view);
         continue;
       }
+      for (const View& view : record.views) inside(core, record, view, core.rank);
       for (std::size_t i = 0; i + (record.has_bias ? 1 : 0) < record.views.size(); ++i) {
         const View& view = record.views[i];
         if (record.mode == StoreMode::atomic_add) {
@@ -158,10 +173,10 @@ class ByteLedger {
   void add_vector(const CoreRecording& core) {
     std::map<std::pair<int, Buffer>, int> sent;  // transfers with a peer so far: one a round
     for (const VerbRecord& record : core.verbs) {
-      if (record.verb == Verb::load || record.verb == Verb::store) {
+      if (record.verb == Verb::load) read(core, record, record.views[0]);
+      if (record.verb == Verb::store) {
         inside(core, record, record.views[0], core.rank);
-        const Place place{core.rank, record.views[0].buffer};
-        (record.verb == Verb::load ? read_ : stored_)[place].add(record.views[0]);
+        stored_[{core.rank, record.views[0].buffer}].add(record.views[0]);
       }
       if (record.verb != Verb::write_nbi && record.verb != Verb::read_nbi) continue;
       const bool writes = record.verb == Verb::write_nbi;
@@ -208,6 +223,18 @@ class ByteLedger {
     if (!stored.contains(read)) complain(rank, "staging is read where nothing was stored");
     // Each partial row is sent or reduced.
     if (!(read == stored)) complain(rank, "staging is stored where nobody reads");
+  }
+
+  // Every row of A that peers may read is read by somebody.
+  void check_lent(int rank) {
+    for (const Buffer buffer : {Buffer::a, Buffer::a_scale}) {
+      if (!is_lent(plan_, buffer) || plan_.problem.n == 0) continue;
+      ByteSet& read = read_[{rank, buffer}];
+      read.normalise();
+      if (!read.is_exactly(extent_of(plan_, rank, buffer))) {
+        complain(rank, cat(to_string(buffer), " is lent and not read to its end"));
+      }
+    }
   }
 
   void check_windows() {

@@ -52,6 +52,7 @@ inline std::string describe(const Problem& problem) {
   word("staging", problem.staging, plain.staging);
   word("dtype-c", problem.dtype_c, plain.dtype_c);
   word("tail", problem.tail, plain.tail);
+  word("transfer", problem.transfer, plain.transfer);
   return text;
 }
 

@@ -50,6 +50,12 @@ TEST(GoldenTrace, AllGatherMatmulRing) {
   expect_golden("trace_all_gather_matmul_ring.txt", trace(problem));
 }
 
+TEST(GoldenTrace, AllGatherMatmulWithoutCopies) {
+  Problem problem = small(OperatorKind::all_gather_matmul, 3);
+  problem.transfer = Transfer::direct;
+  expect_golden("trace_all_gather_matmul_direct.txt", trace(problem));
+}
+
 TEST(GoldenTrace, MatmulAllGather) {
   const Problem problem = small(OperatorKind::matmul_all_gather, 2);
   expect_golden("trace_matmul_all_gather.txt", trace(problem));

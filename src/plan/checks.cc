@@ -18,7 +18,7 @@ struct OptionScope {
   std::string_view operators;
 };
 
-std::array<OptionScope, 9> option_scopes(const Problem& problem) {
+std::array<OptionScope, 10> option_scopes(const Problem& problem) {
   const Problem plain;
   const bool to_all = problem.op == OperatorKind::all_to_all_matmul;
   const bool gather = problem.op == OperatorKind::all_gather_matmul;
@@ -34,6 +34,8 @@ std::array<OptionScope, 9> option_scopes(const Problem& problem) {
       {"--ub", problem.ub != plain.ub, scatter, kScatter},
       {"--strided", problem.strided != plain.strided, scatter, kScatter},
       {"--fence", problem.fence != plain.fence, scatter, kScatter},
+      {"--transfer direct", problem.transfer != plain.transfer, !get,
+       "all-to-all-matmul, all-gather-matmul and matmul-reduce-scatter"},
       {"--product", problem.product != plain.product, gather || scatter,
        "all-gather-matmul and matmul-reduce-scatter"},
   }};
@@ -76,8 +78,13 @@ void check_choices(PlanBuilder& builder) {
   if (problem.staging == OutputType::fp16) {
     builder.refuse("--staging is fp16", "use bf16 or fp32");
   }
-  if (problem.transfer == Transfer::direct) {
-    builder.refuse("--transfer direct is not implemented by this version", "use copy");
+  if (problem.transfer == Transfer::direct && !builder.device().shared_workers) {
+    builder.refuse(cat("--transfer direct: the cores of ", builder.device().name,
+                       " read a peer's memory by transfers alone"),
+                   "use copy");
+  } else if (problem.transfer == Transfer::direct && builder.device().linked) {
+    builder.refuse("--transfer direct: ranks that a link connects cannot read each other's memory",
+                   "use copy");
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/strings.h"
+#include "mx/matrix.h"
 #include "plan/builder.h"
 #include "plan/partition.h"
 
@@ -96,14 +97,39 @@ void choose_segments(Plan& plan, std::int64_t elements) {
   }
 }
 
-}  // namespace
+// The window holds what peers read in place: partial rows, or A with its scales behind it.
+void lay_out_direct_window(Plan& plan) {
+  if (plan.staging_bytes > 0) {
+    plan.window_bytes = plan.staging_bytes;
+    return;
+  }
+  std::int64_t codes = 0;
+  std::int64_t scales = 0;
+  for (int rank = 0; rank < plan.ranks; ++rank) {
+    const std::int64_t k = plan.k_of(rank).count;
+    codes = std::max(codes, multiply({plan.a_rows(rank), k}));
+    scales = std::max(scales, multiply({plan.a_rows(rank), scale_row_bytes(k)}));
+  }
+  plan.window_scale_offset = round_up(codes, kAlignment);
+  plan.window_bytes = plan.window_scale_offset + scales;
+}
 
-void make_window(PlanBuilder& builder) {
-  Plan& plan = builder.plan;
+void lay_out_copy_window(Plan& plan) {
   for (CommPlan& comm : plan.comm) lay_out_window(comm);
   plan.window_scale_offset = round_up(plan.comm[0].window_bytes, kAlignment);
   plan.window_bytes = plan.comm.size() > 1 ? plan.window_scale_offset + plan.comm[1].window_bytes
                                            : plan.comm[0].window_bytes;
+}
+
+}  // namespace
+
+void make_window(PlanBuilder& builder) {
+  Plan& plan = builder.plan;
+  if (plan.is_direct()) {
+    lay_out_direct_window(plan);
+  } else {
+    lay_out_copy_window(plan);
+  }
   const std::int64_t limit = plan.device.memory.window_bytes;
   if (limit > 0 && plan.window_bytes > limit) {
     builder.refuse(

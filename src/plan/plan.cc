@@ -50,8 +50,6 @@ std::int64_t Plan::c_rows(int rank) const {
   return 0;
 }
 
-int Plan::k_segments() const {
-  return problem.op == OperatorKind::all_to_all_matmul ? ranks : 1;
-}
+int Plan::k_segments() const { return problem.op == OperatorKind::all_to_all_matmul ? ranks : 1; }
 
 }  // namespace tandem

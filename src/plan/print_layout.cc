@@ -78,6 +78,17 @@ bool alike(const Plan& plan, std::size_t a, std::size_t b) {
   return left.name == right.name && left.rows.count == right.rows.count && left.round >= 0;
 }
 
+std::string print_lent_window(const Plan& plan) {
+  TextTable table({"region", "offset", "bytes", "holds"});
+  for (const WindowRegion& region : window_regions(plan)) {
+    table.add({std::string(to_string(region.buffer)), std::to_string(region.offset),
+               std::to_string(region.bytes),
+               region.buffer == Buffer::staging ? "own partial rows" : "own rows"});
+  }
+  return cat("window of a rank: ", plan.window_bytes, " bytes that peers read where they lie\n",
+             table.text());
+}
+
 }  // namespace
 
 std::string print_tiles(const Plan& plan) {
@@ -116,6 +127,7 @@ std::string print_tiles(const Plan& plan) {
 }
 
 std::string print_window(const Plan& plan) {
+  if (plan.is_direct()) return print_lent_window(plan);
   const CommPlan& comm = plan.comm[0];
   const std::string_view way = is_put(comm.hook) ? " from " : " to ";
   std::string text = cat("window of a rank: ", plan.window_bytes, " bytes, ", to_string(comm.hook),

@@ -23,6 +23,7 @@ std::int64_t releases(const Plan& plan) {
   const std::int64_t lag = plan.flags.lag;
   const bool gather = plan.problem.op == OperatorKind::all_gather_matmul;
   const bool get = plan.problem.op == OperatorKind::matmul_all_gather;
+  if (plan.has_a_in_window()) return rounds;
   if (gather && plan.slots > 0) return std::max<std::int64_t>(0, rounds - plan.slots);
   if (get && plan.slots < rounds) return rounds - plan.slots;
   if (lag == 0) return 0;
@@ -89,7 +90,9 @@ std::vector<FlagUse> flag_uses(const Plan& plan) {
   }
   uses.push_back(release);
   uses.back().producer = other_core(uses[0].producer);
-  uses.back().meaning = "the round is consumed: its counts or its slot are free again";
+  uses.back().meaning = plan.has_a_in_window()
+                            ? "all rows are read: peers may have theirs back"
+                            : "the round is consumed: its counts or its slot are free again";
   return uses;
 }
 
@@ -103,7 +106,8 @@ std::vector<Budget> budgets(const Plan& plan) {
   const std::int64_t k = plan.problem.k;
   const std::int64_t column_bytes = k * (panels ? 1 + kPackedWeightBytes : 1) + ceil_div(k, kGroup);
   std::vector<Budget> list{{"window", plan.window_bytes, memory.window_bytes}};
-  if (plan.staging_bytes > 0) list.push_back({"staging", plan.staging_bytes, 0});
+  const std::int64_t staging = plan.private_staging_bytes();
+  if (staging > 0) list.push_back({"staging", staging, 0});
   if (plan.reduction.cores > 0) {
     list.push_back({"unified buffer", plan.reduction.ub_bytes, memory.ub_bytes});
   }
@@ -116,6 +120,12 @@ std::vector<Budget> budgets(const Plan& plan) {
 
 std::vector<WindowRegion> window_regions(const Plan& plan) {
   std::vector<WindowRegion> regions;
+  if (plan.is_direct()) {
+    const std::int64_t scales = plan.window_scale_offset;
+    if (!plan.has_a_in_window()) return {{.buffer = Buffer::staging, .bytes = plan.window_bytes}};
+    return {{.buffer = Buffer::a, .bytes = scales},
+            {.buffer = Buffer::a_scale, .offset = scales, .bytes = plan.window_bytes - scales}};
+  }
   for (const CommPlan& comm : plan.comm) {
     WindowRegion region{.buffer = comm.window, .bytes = comm.window_bytes, .slots = comm.slots};
     region.offset = comm.window == Buffer::window_scale ? plan.window_scale_offset : 0;
@@ -140,7 +150,8 @@ std::string print_flags(const Plan& plan) {
   return text + cat("barriers of the ranks: ", to_string(plan.problem.barrier), " words, at most ",
                     plan.epochs, " epochs a launch; ",
                     all_fence ? "all jobs fence" : "job 0 fences",
-                    " once before the first transfer\n");
+                    plan.is_direct() ? " before peers read, and once when all have read\n"
+                                     : " once before the first transfer\n");
 }
 
 std::string print_budgets(const Plan& plan) {

@@ -92,6 +92,13 @@ std::int64_t default_rounds(PlanBuilder& builder, std::int64_t rows) {
 
 void make_balanced(PlanBuilder& builder, std::int64_t rows) {
   const Problem& problem = builder.problem();
+  if (builder.plan.has_a_in_window()) {
+    if (problem.tiles || problem.tile_rows) {
+      builder.note("one round: with --transfer direct the peers' rows are there at once");
+    }
+    builder.plan.slices.push_back({0, rows});
+    return;
+  }
   const std::int64_t asked = problem.tile_rows ? ceil_div(rows, *problem.tile_rows) : 0;
   std::int64_t rounds = problem.tiles ? *problem.tiles : asked;
   if (rounds == 0) rounds = default_rounds(builder, rows);

@@ -8,9 +8,11 @@ namespace tandem::sim {
 void add_view(Machine& machine, Op& op, const View& view, AccessKind kind) {
   if (view.bytes() == 0) return;
   const SimCore& core = *machine.cores()[op.core];
-  const bool window = view.buffer == Buffer::window_data || view.buffer == Buffer::window_scale;
+  const auto in_window = [&] {
+    return is_in_window(machine.program().ranks[view.rank].launch.extents, view.buffer);
+  };
   const bool reachable =
-      view.rank >= 0 && view.rank < machine.ranks() && (view.rank == core.rank || window);
+      view.rank >= 0 && view.rank < machine.ranks() && (view.rank == core.rank || in_window());
   const std::int64_t bytes =
       reachable
           ? machine.program().ranks[view.rank].launch.extents[static_cast<int>(view.buffer)].bytes

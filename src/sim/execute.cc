@@ -210,6 +210,7 @@ void execute(Machine& machine, gemm::PackedRows& packed, Op& op) {
     case OpKind::gate:
     case OpKind::set_event:
     case OpKind::wait_event:
+    case OpKind::fill_window:
     case OpKind::pipe_barrier:
       return;
   }

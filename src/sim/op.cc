@@ -82,6 +82,8 @@ std::string_view to_string(OpKind kind) {
       return "write_reduce_nbi";
     case OpKind::write_value:
       return "write_value_nbi";
+    case OpKind::fill_window:
+      return "fill_window";
     case OpKind::fetch_add:
       return "fetch_add";
   }

@@ -40,6 +40,7 @@ enum class OpKind : std::uint8_t {
   write_reduce,
   write_value,
   fetch_add,
+  fill_window,  // of no queue: the launch puts operands where peers read them
 };
 std::string_view to_string(OpKind kind);
 

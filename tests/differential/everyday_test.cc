@@ -29,9 +29,8 @@ void run_everyday(OperatorKind op) { run_selection(op, everyday_cases(op)); }
 
 // Every step-th case, by a way that ranks of several hosts take.
 void run_over(const std::string& transport, OperatorKind op, std::uint64_t step) {
-  std::vector<Case> cases = everyday_cases(op);
+  std::vector<Case> cases = everyday_cases_over(transport, op);
   std::erase_if(cases, [step](const Case& one) { return one.seed % step != 0; });
-  for (Case& one : cases) one.transport = transport;
   run_selection(op, std::move(cases));
 }
 

@@ -22,6 +22,7 @@ struct Live {
   std::unique_ptr<Output> output;
 };
 
+// Variant 2 copies nothing.
 Problem problem_of(OperatorKind op, int ranks, int variant) {
   Problem problem;
   problem.op = op;
@@ -36,13 +37,20 @@ Problem problem_of(OperatorKind op, int ranks, int variant) {
       op == OperatorKind::all_gather_matmul || op == OperatorKind::matmul_all_gather;
   if (variant == 1 && has_ring) problem.slots = 2;
   if (variant == 1 && op == OperatorKind::all_to_all_matmul) problem.local_matmul = 1;
+  if (variant == 2) problem.transfer = Transfer::direct;
   return problem;
+}
+
+// Whether ranks of that transport can read each other's memory, and the operator has a use for it.
+bool can_be_direct(std::string_view transport, OperatorKind op) {
+  return transport != "tcp" && op != OperatorKind::matmul_all_gather;
 }
 
 std::vector<Live> make_operators(World& world) {
   std::vector<Live> all;
   for (OperatorKind kind : kOperatorKinds) {
-    for (int variant : {0, 1}) {
+    for (int variant : {0, 1, 2}) {
+      if (variant == 2 && !can_be_direct(world.options().transport, kind)) continue;
       Live live;
       for (int seed = 1; seed <= kDataSets; ++seed) {
         Case one;
@@ -78,7 +86,7 @@ std::string run_launches(World& world, int launches) {
   return "";
 }
 
-TEST(Launches, TwoThousandOfEightOperatorsInOneWorld) {
+TEST(Launches, TwoThousandOfAllOperatorsInOneWorld) {
   for (const char* transport : kTransports) {
     for (int ranks : {3, 4}) {
       const WorldOptions options{
@@ -102,7 +110,8 @@ TEST(Launches, BarrierWordsCrossTheEndsOfTheirRanges) {
   }
 }
 
-std::string run_with_changing_m(World& world, OperatorKind kind, std::int64_t m_max) {
+std::string run_with_changing_m(World& world, OperatorKind kind, std::int64_t m_max,
+                                Transfer transfer) {
   Case one;
   one.problem.op = kind;
   one.problem.ranks = world.size();
@@ -111,6 +120,7 @@ std::string run_with_changing_m(World& world, OperatorKind kind, std::int64_t m_
   one.problem.k = 72;
   one.problem.bias = true;
   one.problem.tiles = 4;
+  one.problem.transfer = transfer;
   one.transport = world.options().transport;
   Operator op(world, one.problem);
   for (std::int64_t m : {m_max, std::int64_t{1}, m_max / 2, std::int64_t{0}, m_max - 1,
@@ -134,9 +144,13 @@ std::string run_with_changing_m(World& world, OperatorKind kind, std::int64_t m_
 TEST(Launches, OneOperatorRunsEveryMUpToItsOwn) {
   for (const char* transport : kTransports) {
     for (OperatorKind kind : kOperatorKinds) {
-      EXPECT_EQ(run_world({.ranks = 3, .transport = transport, .workers = 1},
-                          [&](World& world) { return run_with_changing_m(world, kind, 33); }),
-                "");
+      for (const Transfer transfer : {Transfer::copy, Transfer::direct}) {
+        if (transfer == Transfer::direct && !can_be_direct(transport, kind)) continue;
+        EXPECT_EQ(
+            run_world({.ranks = 3, .transport = transport, .workers = 1},
+                      [&](World& world) { return run_with_changing_m(world, kind, 33, transfer); }),
+            "");
+      }
     }
   }
 }
@@ -165,7 +179,8 @@ TEST(Launches, EveryPlanOfASmallerMFitsTheWindows) {
     const bool has_ring =
         kind == OperatorKind::all_gather_matmul || kind == OperatorKind::matmul_all_gather;
     for (int slots = 0; slots <= (has_ring ? 2 : 0); ++slots) {
-      for (int tile_rows : {0, 33}) {
+      for (int tile_rows : {0, 33, -1}) {  // −1: by the default, and without copies
+        if (tile_rows < 0 && !can_be_direct("shm", kind)) continue;
         Problem problem;
         problem.op = kind;
         problem.ranks = 2;
@@ -174,6 +189,7 @@ TEST(Launches, EveryPlanOfASmallerMFitsTheWindows) {
         problem.k = 40;
         problem.slots = slots;
         if (tile_rows > 0) problem.tile_rows = tile_rows;
+        if (tile_rows < 0) problem.transfer = Transfer::direct;
         EXPECT_EQ(run_world({.ranks = 2, .transport = "shm", .workers = 1},
                             [&](World& world) { return run_all(world, problem); }),
                   "");

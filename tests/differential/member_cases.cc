@@ -21,9 +21,8 @@ int main(int argc, char** argv) {
     }
     std::vector<Case> cases;
     for (const auto& [op, name] : kEnumNames<OperatorKind>) {
-      for (Case& one : everyday_cases(op)) {
+      for (Case& one : everyday_cases_over(argv[1], op)) {
         if (one.problem.ranks != options.membership->size) continue;
-        one.transport = argv[1];
         cases.push_back(std::move(one));
       }
     }

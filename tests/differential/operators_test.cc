@@ -123,6 +123,85 @@ TEST_P(Operators, OfOneWorldRunOneAtATime) {
   EXPECT_EQ(run_world(options(2), main), "");
 }
 
+Problem direct_problem(const World& world, OperatorKind kind) {
+  Problem problem = case_of(world, kind, 9, 33, 200).problem;
+  problem.transfer = Transfer::direct;
+  return problem;
+}
+
+// Which ranks a link connects is known when they have met: all say the same then.
+TEST_P(Operators, AreRefusedReadingInPlaceWhereALinkConnectsRanks) {
+  const bool has_memory = resolve_transport({.transport = GetParam()}).same_host ||
+                          std::string_view(GetParam()) == "shm" ||
+                          std::string_view(GetParam()) == "threads";
+  const auto main = [](World& world) -> std::string {
+    try {
+      const Operator op(world, direct_problem(world, OperatorKind::all_gather_matmul));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto outcomes = World::spawn(options(3), main);
+  for (const RankOutcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.result,
+              has_memory ? ""
+                         : "all-gather-matmul on host: --transfer direct: ranks that a link "
+                           "connects cannot read each other's memory; use copy");
+  }
+}
+
+// A is written where it is read, between launches and with another m.
+TEST_P(Operators, TakeAFromTheirWindow) {
+  const bool linked =
+      std::string_view(GetParam()) == "tcp" || std::string_view(GetParam()) == "ucx";
+  if (linked) GTEST_SKIP() << "ranks that a link connects cannot read each other's memory";
+  const auto main = [](World& world) -> std::string {
+    for (const OperatorKind kind :
+         {OperatorKind::all_to_all_matmul, OperatorKind::all_gather_matmul}) {
+      Operator op(world, direct_problem(world, kind));
+      for (int launch = 0; launch < 12; ++launch) {
+        Case one = case_of(world, kind, 9 - launch % 5, 33, 200);
+        one.problem.transfer = Transfer::direct;
+        one.seed = static_cast<std::uint64_t>(launch);
+        const Data data(one, world.rank());
+        op.set_m(one.problem.m);
+        op.prepare(data.inputs().b(world.rank()));
+        const MxPlace place = op.window_a();
+        const Shapes held = op.shapes();
+        const MxOperand a = data.inputs().a(world.rank());
+        std::copy_n(a.codes, held.a_rows * held.a_k, place.codes);
+        std::copy_n(a.scales, held.a_rows * scale_bytes(held.a_k), place.scales);
+        Output output(one.problem, world.rank());
+        output.poison();
+        op.run({place.codes, place.scales}, output.c());
+        const std::string failure =
+            compare({one, world.rank(), op.rounds(), launch}, output.view(), data.reference().c);
+        if (!failure.empty()) return failure;
+      }
+    }
+    return "";
+  };
+  EXPECT_EQ(run_world(options(3), main), "");
+}
+
+TEST_P(Operators, HaveNoPlaceForAWhereItIsCopiedOrTransposed) {
+  const auto main = [](World& world) -> std::string {
+    Problem problem = direct_problem(world, OperatorKind::all_gather_matmul);
+    problem.transfer = Transfer::copy;
+    const Operator copying(world, problem);
+    if (copying.window_a().codes != nullptr) return "a place with copies";
+    if (std::string_view(GetParam()) == "tcp" || std::string_view(GetParam()) == "ucx") return "";
+    problem.transfer = Transfer::direct;
+    problem.trans_a = true;
+    const Operator transposing(world, problem);
+    if (transposing.window_a().codes != nullptr) return "a place for A that is transposed";
+    const Operator scattering(world, direct_problem(world, OperatorKind::matmul_reduce_scatter));
+    return scattering.window_a().codes != nullptr ? "a place for A that does not travel" : "";
+  };
+  EXPECT_EQ(run_world(options(2), main), "");
+}
+
 TEST_P(Operators, RefuseAnMBeyondTheirOwnWithBothValues) {
   const auto main = [](World& world) -> std::string {
     Operator op(world, case_of(world, OperatorKind::all_gather_matmul, 8, 8, 64).problem);

@@ -167,10 +167,12 @@ std::vector<Problem> plan_variants(const Problem& problem) {
   };
   const bool scatters = problem.op == OperatorKind::matmul_reduce_scatter;
   const bool gathers = problem.op == OperatorKind::all_gather_matmul;
+  const bool gets = problem.op == OperatorKind::matmul_all_gather;
   add(&Problem::flags, FlagNumbering::round);
   for (int blocks : {2, 3, 6, 9}) add(&Problem::blocks, std::optional<int>(blocks));
   if (gathers || scatters) add(&Problem::product, ProductForm::subcalls);
-  if (gathers || problem.op == OperatorKind::matmul_all_gather) {
+  if (!gets) add(&Problem::transfer, Transfer::direct);
+  if (gathers || gets) {
     for (int slots : {1, 2, 3}) add(&Problem::slots, slots);
   }
   if (!scatters) {

@@ -114,6 +114,7 @@ Parameter blocks_parameter(OperatorKind op) {
 std::vector<Parameter> parameters_of(OperatorKind op) {
   std::vector<Parameter> parameters = common_parameters();
   parameters.push_back(blocks_parameter(op));
+  if (op != OperatorKind::matmul_all_gather) parameters.push_back(of_words(&Problem::transfer));
   const Parameter slots =
       of_values<int>({0, 1, 2, 3}, [](Case& one, int count) { one.problem.slots = count; });
   switch (op) {
@@ -161,6 +162,16 @@ std::vector<Case> everyday_cases(OperatorKind op) {
   return cases;
 }
 
+std::vector<Case> everyday_cases_over(const std::string& transport, OperatorKind op) {
+  std::vector<Case> cases = everyday_cases(op);
+  const bool has_memory = transport.ends_with("_shared");
+  for (Case& one : cases) {
+    one.transport = transport;
+    if (!has_memory) one.problem.transfer = Transfer::copy;
+  }
+  return cases;
+}
+
 std::vector<Case> full_cases(OperatorKind op, int local_matmul, int ranks) {
   std::vector<Case> cases;
   std::uint64_t data = 0;
@@ -182,6 +193,9 @@ std::vector<Case> full_cases(OperatorKind op, int local_matmul, int ranks) {
           one.transport = transport;
           one.inputs = data % 3 == 0 ? InputKind::extreme : InputKind::normal;
           one.seed = data;
+          cases.push_back(one);
+          if (tiles != 3 || op == OperatorKind::matmul_all_gather) continue;
+          one.problem.transfer = Transfer::direct;
           cases.push_back(one);
         }
       }

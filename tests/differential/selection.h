@@ -24,6 +24,8 @@ extern const std::vector<int> kTileCounts;
 // Cases of one operator in which every two values of different parameters meet: all parameters of
 // a problem that the operator knows, both transports, all kinds of input, one or two workers.
 std::vector<Case> everyday_cases(OperatorKind op);
+// The same over a transport between hosts, copied where ranks do not share memory beside it.
+std::vector<Case> everyday_cases_over(const std::string& transport, OperatorKind op);
 
 // The full cross product of one operator, local matmul and R: element types, tiles, transposes,
 // bias, shapes and transports. Cases that share their data follow each other.

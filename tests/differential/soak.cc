@@ -37,7 +37,8 @@ std::int64_t resident_kib() {
   throw Error(ErrorKind::environment, "soak: /proc/self/smaps_rollup cannot be read");
 }
 
-Problem problem_of(OperatorKind op, int ranks, bool wide) {
+// `direct`: nothing is copied, where an operator can.
+Problem problem_of(OperatorKind op, int ranks, bool wide, bool direct) {
   Problem problem;
   problem.op = op;
   problem.ranks = ranks;
@@ -50,6 +51,7 @@ Problem problem_of(OperatorKind op, int ranks, bool wide) {
   const bool has_ring =
       op == OperatorKind::all_gather_matmul || op == OperatorKind::matmul_all_gather;
   if (wide && has_ring) problem.slots = 2;
+  if (direct && op != OperatorKind::matmul_all_gather) problem.transfer = Transfer::direct;
   return problem;
 }
 
@@ -84,10 +86,12 @@ Shape make_shape(const World& world, const Problem& problem) {
 
 std::vector<Subject> make_subjects(World& world) {
   std::vector<Subject> subjects;
+  const std::string& transport = world.options().transport;
+  const bool has_memory = transport == "shm" || transport == "threads";
   for (const OperatorKind kind : kOperatorKinds) {
     for (const bool wide : {false, true}) {
       Subject subject;
-      subject.problem = problem_of(kind, world.size(), wide);
+      subject.problem = problem_of(kind, world.size(), wide, wide && has_memory);
       for (const std::int64_t m : {subject.problem.m, subject.problem.m / 2, std::int64_t{1}}) {
         Problem smaller = subject.problem;
         smaller.m = m;

@@ -38,6 +38,7 @@ Problem draw(FuzzedDataProvider& data) {
   word(problem.product);
   word(problem.staging);
   word(problem.dtype_c);
+  word(problem.transfer);
   return problem;
 }
 

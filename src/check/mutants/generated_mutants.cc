@@ -232,6 +232,7 @@ std::vector<Configuration> generated_configurations() {
   const auto local = [](int form) {
     return [form](Problem& problem) { problem.local_matmul = form; };
   };
+  const auto direct = [](Problem& problem) { problem.transfer = Transfer::direct; };
   return {to_all(3, 3, 3),
           to_all(3, 2, 2).with(local(1)),
           to_all(2, 2, 16).shape(16, 16, 128),
@@ -241,7 +242,10 @@ std::vector<Configuration> generated_configurations() {
           get_ring(3, 3, 5, 2),
           scatter(3, 6, 3),
           scatter(2, 4, 2).shape(1152, 256, 64),
-          scatter_shared(3, 3, 3)};
+          scatter_shared(3, 3, 3),
+          to_all(3, 2, 1).with(direct),
+          gather(2, 3, 1).with(direct),
+          scatter(3, 6, 2).with(direct)};
 }
 
 GeneratedReport run_generated_mutants(const Makers& makers,

@@ -20,9 +20,9 @@ constexpr std::int64_t kColumns = 512;  // two tiles of the host's base block
 constexpr std::int64_t kGroup = 64;     // one pair of scales
 
 Mutants collect() {
-  Mutants all =
-      joined({flag_mutants(), barrier_mutants(), transfer_mutants(), pipe_mutants(),
-              memory_mutants(), shape_mutants(), launch_mutants(), inexpressible(), controls()});
+  Mutants all = joined({flag_mutants(), barrier_mutants(), transfer_mutants(), pipe_mutants(),
+                        memory_mutants(), shape_mutants(), launch_mutants(), lent_mutants(),
+                        inexpressible(), controls()});
   std::ranges::stable_sort(all, {}, [](const Mutant& mutant) { return mutant.id; });
   return all;
 }

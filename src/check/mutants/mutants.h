@@ -85,6 +85,7 @@ Mutants pipe_mutants();
 Mutants memory_mutants();
 Mutants shape_mutants();
 Mutants launch_mutants();
+Mutants lent_mutants();
 Mutants controls();
 Mutants inexpressible();
 

@@ -50,6 +50,8 @@ void draw_variants(Rng& rng, Problem& problem) {
   const auto ub = draw_word<UbManagement>(rng);
   const auto strided = draw_word<StridedCopy>(rng);
   const auto fence = draw_word<FenceJobs>(rng);
+  const bool direct = one_in(rng, 4) && problem.op != OperatorKind::matmul_all_gather;
+  if (direct) problem.transfer = Transfer::direct;
   switch (problem.op) {
     case OperatorKind::all_to_all_matmul:
       problem.local_matmul = local;
@@ -81,13 +83,14 @@ std::string describe(const Configuration& config) {
   if (p.tiles) text += cat(" --tiles ", *p.tiles);
   if (p.tile_rows) text += cat(" --tile-rows ", *p.tile_rows);
   if (p.blocks) text += cat(" --blocks ", *p.blocks);
-  text += cat(" --slots ", p.slots, " --local-matmul ", p.local_matmul, " --tail ",
-              to_string(p.tail), " --flags ", to_string(p.flags), " --cores ", to_string(p.cores),
-              " --product ", to_string(p.product), " --reduction ", to_string(p.reduction),
-              " --ub ", to_string(p.ub), " --strided ", to_string(p.strided), " --barrier ",
-              to_string(p.barrier), " --fence ", to_string(p.fence), " --dtype-c ",
-              to_string(p.dtype_c), " --staging ", to_string(p.staging), p.bias ? " --bias" : "",
-              " --device ", config.device_name, " --launches ", config.launch_count);
+  text +=
+      cat(" --slots ", p.slots, " --local-matmul ", p.local_matmul, " --tail ", to_string(p.tail),
+          " --flags ", to_string(p.flags), " --cores ", to_string(p.cores), " --product ",
+          to_string(p.product), " --reduction ", to_string(p.reduction), " --ub ", to_string(p.ub),
+          " --strided ", to_string(p.strided), " --barrier ", to_string(p.barrier), " --fence ",
+          to_string(p.fence), " --dtype-c ", to_string(p.dtype_c), " --staging ",
+          to_string(p.staging), " --transfer ", to_string(p.transfer), p.bias ? " --bias" : "",
+          " --device ", config.device_name, " --launches ", config.launch_count);
   const sim::Profile& profile = config.profile;
   text += cat(", queues of ", profile.queue_depth);
   if (!profile.serial_v) text += ", V overlaps";

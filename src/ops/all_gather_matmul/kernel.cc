@@ -2,6 +2,7 @@
 #include "comm/collective_comm.h"
 #include "ops/all_gather_matmul/all_gather_matmul.h"
 #include "ops/common/fragment_product.h"
+#include "ops/common/lent_operands.h"
 
 namespace tandem::all_gather_matmul {
 namespace {
@@ -25,6 +26,7 @@ class CubeKernel {
     pipeline_.finish();
     advance_to(plan_.rounds());
     release_ring_up_to(plan_.rounds());
+    if (plan_.is_direct()) return_operands(core_, plan_);
   }
 
  private:
@@ -49,8 +51,9 @@ class CubeKernel {
     for (int source = 0; source < plan_.ranks; ++source) {
       if (region.ranks == RegionRanks::own && source != self) continue;
       if (region.ranks == RegionRanks::remote && source == self) continue;
-      const Fragment a = source == self ? own_rows(plan_, self, region.rows)
-                                        : window_rows(plan_, self, source, region.round);
+      const Fragment a = source == self || plan_.is_direct()
+                             ? own_rows(plan_, source, region.rows)
+                             : window_rows(plan_, self, source, region.round);
       const std::int64_t row = source * plan_.problem.m + region.rows.first;
       const View c{self, Buffer::c, row * pitch, region.rows.count, pitch, pitch};
       list.add(a, c, region.padded_rows > 0 ? region.padded_rows : region.rows.count);
@@ -95,9 +98,10 @@ void cube(CubeCore& core, const Plan& plan) { CubeKernel(core, plan).run(); }
 void vector(VectorCore& core, const Plan& plan) {
   const int job = plan.job_of(core.block());
   TeamBarrier barrier(core, plan.ranks, plan.jobs, job, plan.problem.barrier);
+  core.set_flag(Pipe::mte3, FlagId{flag_id(plan, 0)});
+  if (plan.is_direct()) return lend_operands(core, plan, barrier);
   CollectiveComm data(core, plan.comm[0], barrier, plan.jobs, job);
   CollectiveComm scale(core, plan.comm[1], barrier, plan.jobs, job);
-  core.set_flag(Pipe::mte3, FlagId{flag_id(plan, 0)});
   data.init(BarrierMode::none);
   scale.init(BarrierMode::device);
   for (int round = 0; round < plan.rounds(); ++round) {

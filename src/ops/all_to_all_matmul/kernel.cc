@@ -3,6 +3,7 @@
 #include "ops/all_to_all_matmul/all_to_all_matmul.h"
 #include "ops/common/cube_pipeline.h"
 #include "ops/common/fragments.h"
+#include "ops/common/lent_operands.h"
 
 namespace tandem::all_to_all_matmul {
 namespace {
@@ -28,6 +29,7 @@ class CubeKernel {
   void finish() {
     pipeline_.finish();
     cursor_.advance_to(plan_.rounds() - 1);
+    if (plan_.is_direct()) return_operands(core_, plan_);
   }
 
  private:
@@ -59,9 +61,9 @@ class CubeKernel {
   void product(int source, int round, const Tile& tile, Accumulate accumulate) {
     const int self = core_.rank();
     const Slice& slice = plan_.slices[round];
-    Fragment a = source == self
-                     ? own_rows(plan_, self, {plan_.rows_of(self).first + slice.first, slice.count})
-                     : window_rows(plan_, self, source, round);
+    const Slice rows{plan_.rows_of(self).first + slice.first, slice.count};
+    Fragment a = source == self || plan_.is_direct() ? own_rows(plan_, source, rows)
+                                                     : window_rows(plan_, self, source, round);
     a.data = a.data.slice_rows(tile.rows.first, tile.rows.count);
     a.scale = a.scale.slice_rows(tile.rows.first, tile.rows.count);
     pipeline_.product({&a, 1}, {source, tile.columns}, accumulate);
@@ -97,6 +99,7 @@ void cube(CubeCore& core, const Plan& plan) {
 void vector(VectorCore& core, const Plan& plan) {
   const int job = plan.job_of(core.block());
   TeamBarrier barrier(core, plan.ranks, plan.jobs, job, plan.problem.barrier);
+  if (plan.is_direct()) return lend_operands(core, plan, barrier);
   CollectiveComm data(core, plan.comm[0], barrier, plan.jobs, job);
   CollectiveComm scale(core, plan.comm[1], barrier, plan.jobs, job);
   data.init(BarrierMode::none);

@@ -110,12 +110,14 @@ class VectorKernel {
   int fence_jobs() const { return plan_.problem.fence == FenceJobs::first ? 1 : plan_.jobs; }
 
   void begin() {
+    if (plan_.is_direct()) return reducer_.begin();
     partials_.init(BarrierMode::none);
     fence();  // protects the windows of the launch before
     if (plan_.problem.fence == FenceJobs::first) core_.sync_all();
     reducer_.begin();
   }
   void send() {
+    if (plan_.is_direct()) return;  // the peers read staging
     partials_.commit();
     partials_.wait(BarrierMode::none);
   }
@@ -127,6 +129,11 @@ class VectorKernel {
   }
   void end() {
     reducer_.end();
+    if (plan_.is_direct()) {
+      // All cores of all ranks have read: staging may be stored to again.
+      core_.sync_all();
+      return fence();
+    }
     partials_.finalize(BarrierMode::none);
   }
 

@@ -64,9 +64,9 @@ void fill_plan(PlanBuilder& builder) {
   make_flags(builder, {.ready = {0}, .own = {1}, .release = {2}},
              {.ready = {0, 5}, .own = {5, 5}, .release = {0, 5}});
   plan.comm = {partial_rows(plan)};
-  make_window(builder);
   const std::int64_t row_bytes = problem.n * element_bytes(problem.staging);
   plan.staging_bytes = multiply({problem.m, row_bytes});
+  make_window(builder);
   for (int round = 0; round < plan.rounds(); ++round) {
     const std::int64_t rows = plan.slices[round].count;
     const std::int64_t padded = plan.padded_rows > 0 ? round_up(rows, plan.padded_rows) : 0;

@@ -40,14 +40,15 @@ void Reducer::reduce(int round) {
   }
 }
 
-// Where `rank`'s partial rows lie: the own ones in staging, the others' in the window.
+// Where `rank`'s partial rows lie: the own ones in staging, the others' in the window, or all in
+// the staging of whose they are.
 View Reducer::source(int rank, int round, Slice rows, Slice columns) const {
   const int self = core_.rank();
   const std::int64_t element = element_bytes(plan_.problem.staging);
-  if (rank == self) {
+  if (rank == self || plan_.is_direct()) {
     const std::int64_t pitch = plan_.problem.n * element;
     const std::int64_t first = plan_.rows_of(self).first + rows.first;
-    return View{self, Buffer::staging, first * pitch, rows.count, pitch, pitch}.slice_columns(
+    return View{rank, Buffer::staging, first * pitch, rows.count, pitch, pitch}.slice_columns(
         columns.first * element, columns.count * element);
   }
   const Slice round_rows = plan_.comm[0].rows(self, round);
