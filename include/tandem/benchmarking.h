@@ -109,7 +109,9 @@ struct BenchResult {
   double sleep_gflops = 0;    // of a rank, where products slept
   double flops = 0;           // of all ranks
   double bytes = 0;           // that all ranks must move at least: codes and scales of A and B, C
-  double fma_peak = 0;        // flop/s of all ranks at once, from registers
+  // Flop/s of all ranks at once, from registers: FP32, and what our products are made of.
+  double fma_peak = 0;
+  double product_peak = 0;
   double read_bandwidth = 0;  // byte/s of all ranks at once, from memory
   std::int64_t flush_bytes = 0;       // of one rank
   std::int64_t checked_elements = 0;  // of the fused C, against the scalar reference

@@ -126,6 +126,7 @@ void fill_result(const BenchSetup& setup, const std::vector<BenchRankReport>& re
   result.sleep_gflops = first.sleep_gflops;
   for (const BenchRankReport& report : reports) {
     result.fma_peak += report.fma_peak;
+    result.product_peak += report.product_peak;
     result.read_bandwidth += report.read_bandwidth;
     result.checked_elements += report.checked_elements;
     result.baseline_bound = std::max(result.baseline_bound, report.baseline_bound);

@@ -56,16 +56,27 @@ double CacheFlush::run() {
   return seconds_since(start);
 }
 
-double measure_fma_peak() {
+namespace {
+
+double measure_peak(std::int64_t (*chains)(std::int64_t steps)) {
   const gemm::FloatState state;
-  const auto multiply_add = gemm::kernels().multiply_add_chains;
   double best = 0;
   for (int turn = 0; turn < 12; ++turn) {
     const auto start = std::chrono::steady_clock::now();
-    const double flops = static_cast<double>(multiply_add(40'000));
+    const double flops = static_cast<double>(chains(40'000));
     best = std::max(best, flops / seconds_since(start));
   }
   return best;
+}
+
+}  // namespace
+
+double measure_fma_peak() { return measure_peak(gemm::kernels().multiply_add_chains); }
+
+double measure_product_peak(SumOrder order) {
+  const gemm::Kernels& table = gemm::kernels();
+  const bool pairs = order == SumOrder::panel && table.multiplies_pairs;
+  return measure_peak(pairs ? table.pair_chains : table.multiply_add_chains);
 }
 
 bool pin_rank(int rank, int ranks) {

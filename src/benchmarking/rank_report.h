@@ -17,6 +17,7 @@ struct BenchRankReport {
   int rounds = 0;
   int blocks = 0;
   double fma_peak = 0;  // its share of what its host has
+  double product_peak = 0;
   double read_bandwidth = 0;
   double sleep_gflops = 0;
   std::int64_t flush_bytes = 0;

@@ -63,19 +63,24 @@ ColumnsToCodes chunk_of(const WeightSegment& segment, std::int64_t panel, std::i
   return step;
 }
 
-// The upper halves of FP32 values; false if a lower half is not 0.
-bool narrow(const float* values, std::int64_t count, std::uint16_t* bf16) {
+// The upper halves of FP32 values, as pairs; false if a lower half is not 0.
+bool narrow(const float* values, std::int64_t depth, std::uint32_t* pairs) {
   std::uint32_t lost = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto bits = std::bit_cast<std::uint32_t>(values[i]);
-    lost |= bits & 0xFFFFu;
-    bf16[i] = static_cast<std::uint16_t>(bits >> 16);
+  for (std::int64_t k = 0; k < depth; k += 2) {
+    for (std::int64_t column = 0; column < kPanelColumns; ++column) {
+      const float* value = values + k * kPanelColumns + column;
+      const auto first = std::bit_cast<std::uint32_t>(value[0]);
+      const auto second =
+          k + 1 < depth ? std::bit_cast<std::uint32_t>(value[kPanelColumns]) : std::uint32_t{0};
+      lost |= (first | second) & 0xFFFFu;
+      pairs[k / 2 * kPanelColumns + column] = (first & 0xFFFF0000u) | second >> 16;
+    }
   }
   return lost == 0;
 }
 
-// Calls take(element of all panels, values, count) with each chunk of a panel, decoded; ends early,
-// with false, when `take` returns false.
+// Calls take(panel, k, values, depth) with each chunk of a panel, decoded; ends early, with false,
+// when `take` returns false.
 template <typename Take>
 bool decode_panels(const WeightSegment& segment, const Take& take) {
   const Kernels& table = kernels();
@@ -94,28 +99,39 @@ bool decode_panels(const WeightSegment& segment, const Take& take) {
                             .scales = scales,
                             .depth = step.k,
                             .panel = values});
-      const std::int64_t first = panel * segment.panel_stride() + k * kPanelColumns;
-      if (!take(first, values, step.k * kPanelColumns)) return false;
+      if (!take(panel, k, values, step.k)) return false;
     }
   }
   return true;
 }
 
+void find_coarse_panels(WeightSegment& segment) {
+  const std::int64_t columns = segment.canonical.rows;
+  segment.coarse.assign(static_cast<std::size_t>(ceil_div(columns, kPanelColumns)), 1);
+  for (std::int64_t column = 0; column < columns; ++column) {
+    if (row_is_coarse(segment.canonical, column)) continue;
+    segment.coarse[static_cast<std::size_t>(column / kPanelColumns)] = 0;
+  }
+}
+
 void make_panels(WeightSegment& segment) {
   const std::int64_t panels = ceil_div(segment.canonical.rows, kPanelColumns);
-  const std::int64_t size = tandem::multiply({panels, kPanelColumns, segment.k});
-  segment.bf16_panels = AlignedBuffer<std::uint16_t>(size);
-  const bool exact =
-      decode_panels(segment, [&](std::int64_t first, const float* values, std::int64_t count) {
-        return narrow(values, count, segment.bf16_panels.data() + first);
+  segment.pair_panels =
+      AlignedBuffer<std::uint32_t>(tandem::multiply({panels, segment.pair_stride()}));
+  const bool exact = decode_panels(
+      segment, [&](std::int64_t panel, std::int64_t k, const float* values, std::int64_t depth) {
+        const std::int64_t first = panel * segment.pair_stride() + k / 2 * kPanelColumns;
+        return narrow(values, depth, segment.pair_panels.data() + first);
       });
-  if (exact) return;
-  segment.bf16_panels = AlignedBuffer<std::uint16_t>();
-  segment.panels = AlignedBuffer<float>(size);
-  decode_panels(segment, [&](std::int64_t first, const float* values, std::int64_t count) {
-    std::copy_n(values, count, segment.panels.data() + first);
-    return true;
-  });
+  if (exact) return find_coarse_panels(segment);
+  segment.pair_panels = AlignedBuffer<std::uint32_t>();
+  segment.panels = AlignedBuffer<float>(tandem::multiply({panels, segment.panel_stride()}));
+  decode_panels(segment,
+                [&](std::int64_t panel, std::int64_t k, const float* values, std::int64_t depth) {
+                  const std::int64_t first = panel * segment.panel_stride() + k * kPanelColumns;
+                  std::copy_n(values, depth * kPanelColumns, segment.panels.data() + first);
+                  return true;
+                });
 }
 
 // Where row `row` of the tile begins, and how far apart its blocks of 16 k's lie.
@@ -128,26 +144,56 @@ RowToBlocks place_row(PackedRows::Impl& impl, std::int64_t row) {
           .block_stride = kPanelRows * kBlock};
 }
 
-void zero_row(PackedRows::Impl& impl, std::int64_t row) {
-  const RowToBlocks place = place_row(impl, row);
-  for (std::int64_t block = 0; block < impl.k_blocks(); ++block) {
-    std::fill_n(place.blocks + block * place.block_stride, kBlock, 0.0f);
+RowToBlocks place_pairs(PackedRows::Impl& impl, std::int64_t row) {
+  const std::int64_t panel = row / kPanelRows;
+  return {.pairs = impl.pairs.data() + panel * impl.pair_stride() + row % kPanelRows * kBlockPairs,
+          .block_stride = kPanelRows * kBlockPairs};
+}
+
+// Decodes all rows to where `place` says and fills up their panel with zeros.
+template <typename Place>
+void decode_rows(PackedRows::Impl& impl, const Place& place) {
+  const Kernels& table = kernels();
+  std::int64_t row = 0;
+  for (const MxMatrix& part : impl.parts) {
+    for (std::int64_t part_row = 0; part_row < part.rows; ++part_row, ++row) {
+      RowToBlocks step = place(impl, row);
+      step.format = part.format;
+      step.codes = part.row(part_row);
+      step.scales = part.scale_row(part_row);
+      step.k = part.k;
+      table.row_to_blocks(step);
+    }
+  }
+  for (; row < impl.padded_rows(); ++row) {
+    const RowToBlocks step = place(impl, row);
+    for (std::int64_t block = 0; block < impl.k_blocks(); ++block) {
+      const std::int64_t first = block * step.block_stride;
+      if (step.pairs != nullptr) {
+        std::fill_n(step.pairs + first, kBlockPairs, 0u);
+      } else {
+        std::fill_n(step.blocks + first, kBlock, 0.0f);
+      }
+    }
   }
 }
 
-void pack_row(PackedRows::Impl& impl, std::int64_t row, const MxMatrix& part,
-              std::int64_t part_row) {
+// Marks the rows that need the exact path; true if all rows are coarse.
+bool look_at_rows(PackedRows::Impl& impl) {
   const Kernels& table = kernels();
-  RowToBlocks step = place_row(impl, row);
-  step.format = part.format;
-  step.codes = part.row(part_row);
-  step.scales = part.scale_row(part_row);
-  step.k = part.k;
-  table.row_to_blocks(step);
-  if (row_needs_exact_path(table, part, part_row)) {
-    impl.exact[static_cast<std::size_t>(row)] = 1;
-    ++impl.exact_count;
+  impl.exact.assign(static_cast<std::size_t>(impl.rows), 0);
+  impl.exact_count = 0;
+  bool coarse = true;
+  std::size_t row = 0;
+  for (const MxMatrix& part : impl.parts) {
+    for (std::int64_t part_row = 0; part_row < part.rows; ++part_row, ++row) {
+      coarse = coarse && row_is_coarse(part, part_row);
+      if (!row_needs_exact_path(table, part, part_row)) continue;
+      impl.exact[row] = 1;
+      ++impl.exact_count;
+    }
   }
+  return coarse;
 }
 
 }  // namespace
@@ -179,7 +225,8 @@ std::int64_t PackedWeights::bytes() const {
   std::int64_t bytes = 0;
   for (const WeightSegment& segment : impl_->segments) {
     bytes += segment.panels.size() * static_cast<std::int64_t>(sizeof(float));
-    bytes += segment.bf16_panels.size() * static_cast<std::int64_t>(sizeof(std::uint16_t));
+    bytes += segment.pair_panels.size() * static_cast<std::int64_t>(sizeof(std::uint32_t));
+    bytes += static_cast<std::int64_t>(segment.coarse.size());
     bytes += segment.codes.size() + segment.scales.size();
     bytes += static_cast<std::int64_t>(segment.exact.size());
     bytes += static_cast<std::int64_t>(segment.exact_columns.capacity() * sizeof(std::int64_t));
@@ -205,18 +252,32 @@ void PackedRows::pack(std::span<const MxMatrix> parts, SumOrder order) {
                  "the parts of a tile's rows differ in format");
     impl.rows += part.rows;
   }
-  impl.exact.assign(static_cast<std::size_t>(impl.rows), 0);
-  impl.exact_count = 0;
-  const std::int64_t row_unit = order == SumOrder::panel ? kPanelRows : 1;
-  const std::int64_t rows_padded = round_up(impl.rows, row_unit);
-  impl.blocks.grow(tandem::multiply({rows_padded, impl.k_blocks(), kBlock}));
-  std::int64_t row = 0;
-  for (const MxMatrix& part : parts) {
-    for (std::int64_t part_row = 0; part_row < part.rows; ++part_row, ++row) {
-      pack_row(impl, row, part, part_row);
-    }
+  const bool coarse = look_at_rows(impl);
+  impl.has_blocks = impl.has_pairs = false;
+  if (order == SumOrder::panel && coarse && kernels().multiplies_pairs) {
+    impl.pack_pairs();
+  } else {
+    impl.pack_blocks();
   }
-  for (; row < rows_padded; ++row) zero_row(impl, row);
+}
+
+void PackedRows::Impl::pack_blocks() {
+  blocks.grow(tandem::multiply({padded_rows(), k_blocks(), kBlock}));
+  decode_rows(*this, place_row);
+  has_blocks = true;
+}
+
+void PackedRows::Impl::pack_pairs() {
+  pairs.grow(tandem::multiply({padded_rows(), k_blocks(), kBlockPairs}));
+  decode_rows(*this, place_pairs);
+  has_pairs = true;
+}
+
+bool WeightSegment::is_coarse(std::int64_t first, std::int64_t count) const {
+  if (!has_pairs()) return false;
+  const auto begin = coarse.begin() + first / kPanelColumns;
+  const auto end = coarse.begin() + ceil_div(first + count, kPanelColumns);
+  return std::all_of(begin, end, [](std::uint8_t panel) { return panel != 0; });
 }
 
 }  // namespace tandem::gemm

@@ -105,13 +105,13 @@ TEST(PackedWeights, AreBf16WhereThatIsExact) {
   for (const ElementFormat format : {ElementFormat::e4m3, ElementFormat::e5m2}) {
     for (const bool tiny : {false, true}) {
       Operand b = Operand::random(format, n, k, 0, rng);
-      b.raise_scales();
+      b.raise_scales(kBf16Scale);
       if (tiny) b.scale(17, 1) = 0;
       b.code(17, 40) = 0x01;  // the smallest subnormal
       const MxMatrix view_a = a.view(), view_b = b.view();
       const PackedWeights weights(std::span(&view_b, 1));
       const WeightSegment& segment = weights.impl().segments[0];
-      EXPECT_EQ(segment.has_bf16_panels(), !tiny);
+      EXPECT_EQ(segment.has_pairs(), !tiny);
       EXPECT_EQ(segment.panels.size() > 0, tiny);
       Results expected(m, n);
       expected.fill(0.0f);

@@ -19,6 +19,7 @@ struct Product {
   Start start;
   Accumulators accumulators;
   Pacer& pacer;
+  bool pairs = false;  // multiply pairs, where both operands have them
 };
 
 // Rows and B are packed for lane order; k > 0.

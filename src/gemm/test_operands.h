@@ -20,6 +20,9 @@
 
 namespace tandem::gemm {
 
+inline constexpr std::uint8_t kBf16Scale = 16;    // no value but zero is below 2^-127
+inline constexpr std::uint8_t kCoarseScale = 80;  // nor below 2^-63
+
 // rows × k codes and scales; padding between rows is NaN codes and NaN scales.
 class Operand {
  public:
@@ -54,11 +57,11 @@ class Operand {
     }
     return operand;
   }
-  // No value is below 2^-127: as packed weights they are BF16.
-  void raise_scales() {
+  // To kBf16Scale, and packed weights are BF16; to kCoarseScale, and all rows are coarse.
+  void raise_scales(std::uint8_t least) {
     for (std::int64_t row = 0; row < view().rows; ++row) {
       for (std::int64_t group = 0; group < ceil_div(view().k, kGroup); ++group) {
-        scale(row, group) = std::max<std::uint8_t>(scale(row, group), 16);
+        scale(row, group) = std::max(scale(row, group), least);
       }
     }
   }
@@ -119,12 +122,12 @@ class Results {
     }
   }
 
-  // Stored partial sums, a few of them −0.
-  void fill_random(Rng& rng) {
+  // Stored partial sums, a few of them −0 unless told otherwise.
+  void fill_random(Rng& rng, bool minus_zeros = true) {
     for (std::int64_t i = 0; i < m_; ++i) {
       for (std::int64_t j = 0; j < n_; ++j) {
         const float value = rng.normal();
-        at(i, j) = rng.below(8) == 0 ? -0.0f : value;
+        at(i, j) = minus_zeros && rng.below(8) == 0 ? -0.0f : value;
       }
     }
   }

@@ -4,6 +4,7 @@
 #include "gemm/tile_product.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/check.h"
 #include "gemm/exact_elements.h"
@@ -75,15 +76,17 @@ Fetch fetch_of(const WeightSegment& segment, const Ahead& ahead, std::int64_t fr
                std::int64_t whole) {
   if (ahead.panels == 0) return {};
   constexpr auto kLine = static_cast<std::int64_t>(kCacheLine);
-  const bool bf16 = segment.has_bf16_panels();
-  const std::int64_t size = bf16 ? sizeof(std::uint16_t) : sizeof(float);
-  const std::byte* panels = bf16 ? reinterpret_cast<const std::byte*>(segment.bf16_panels.data())
-                                 : reinterpret_cast<const std::byte*>(segment.panels.data());
-  const std::int64_t lines = ahead.depth * kPanelColumns * size / kLine;
+  static_assert(kPanelColumns * sizeof(float) == kLine);  // a k, or a pair, is a line
+  const bool pairs = segment.has_pairs();
+  const std::byte* panels = pairs ? reinterpret_cast<const std::byte*>(segment.pair_panels.data())
+                                  : reinterpret_cast<const std::byte*>(segment.panels.data());
+  const std::int64_t stride =
+      (pairs ? segment.pair_stride() : segment.panel_stride()) / kPanelColumns * kLine;
+  const std::int64_t lines = pairs ? ahead.depth / 2 : ahead.depth;
   const std::int64_t begin = from * lines / whole;
-  const std::int64_t element = ahead.panel * segment.panel_stride() + ahead.k * kPanelColumns;
-  const std::byte* first = panels + element * size + begin * kLine;
-  const std::byte* second = ahead.panels == 2 ? first + segment.panel_stride() * size : first;
+  const std::int64_t line = begin + (pairs ? ahead.k / 2 : ahead.k);
+  const std::byte* first = panels + ahead.panel * stride + line * kLine;
+  const std::byte* second = ahead.panels == 2 ? first + stride : first;
   return {first, second, to * lines / whole - begin};
 }
 
@@ -94,22 +97,30 @@ void multiply_group(const Product& p, const PanelGroup& group, const Ahead& ahea
   const std::int64_t row_panels = ceil_div(row_end - row, kPanelRows);
   const bool tall = group.whole() && group.panels == p.table.panels_max;
   const std::int64_t rows_max = (tall ? p.table.row_panels_max : 1) * kPanelRows;
-  const std::int64_t element = group.panel * p.segment.panel_stride() + k * kPanelColumns;
-  const bool bf16 = p.segment.has_bf16_panels();
-  PanelStep step{.row_stride = p.rows.panel_stride(),
-                 .columns = bf16 ? nullptr : p.segment.panels.data() + element,
-                 .bf16_columns = bf16 ? p.segment.bf16_panels.data() + element : nullptr,
-                 .panel_stride = p.segment.panel_stride(),
+  PanelStep step{.row_stride = p.pairs ? p.rows.pair_stride() : p.rows.panel_stride(),
                  .panels = group.panels,
                  .depth = depth,
                  .start = k == 0 ? p.start : Start::from_stored,
                  .pitch = p.accumulators.pitch};
+  if (p.segment.has_pairs()) {
+    step.panel_stride = p.segment.pair_stride();
+    step.column_pairs =
+        p.segment.pair_panels.data() + group.panel * step.panel_stride + k / 2 * kPanelColumns;
+  } else {
+    step.panel_stride = p.segment.panel_stride();
+    step.columns = p.segment.panels.data() + group.panel * step.panel_stride + k * kPanelColumns;
+  }
   const std::int64_t first_row = row;
   for (std::int64_t rows = 0; row < row_end; row += rows) {
     rows = row_end - row >= rows_max ? rows_max : std::min<std::int64_t>(kPanelRows, row_end - row);
     step.fetch =
         fetch_of(p.segment, ahead, row - first_row, row + rows - first_row, row_end - first_row);
-    step.rows = p.rows.blocks.data() + row / kPanelRows * p.rows.panel_stride() + k * kPanelRows;
+    const std::int64_t panel = row / kPanelRows * step.row_stride;
+    if (p.pairs) {
+      step.row_pairs = p.rows.pairs.data() + panel + k / 2 * kPanelRows;
+    } else {
+      step.rows = p.rows.blocks.data() + panel + k * kPanelRows;
+    }
     step.sums = p.accumulators.values + row * p.accumulators.pitch + column;
     step.row_count = static_cast<int>(rows);
     if (group.whole()) {
@@ -159,6 +170,20 @@ void multiply_panels(const Product& p) {
   }
 }
 
+// Sums so small that a subnormal might come of them, or −0, which adding a zero would change.
+bool has_tiny(const Product& p) {
+  constexpr std::uint32_t kLimit = (127u - 126 + 23) << 23;  // 2^-103: its last bit is 2^-126
+  bool found = false;
+  for (std::int64_t row = 0; row < p.rows.rows && !found; ++row) {
+    const float* sums = p.accumulators.values + row * p.accumulators.pitch;
+    for (std::int64_t column = 0; column < p.count; ++column) {
+      const auto bits = std::bit_cast<std::uint32_t>(sums[column]);
+      found |= bits != 0 && (bits & 0x7FFFFFFFu) < kLimit;
+    }
+  }
+  return found;
+}
+
 void write_zeros(const Product& p) {
   for (std::int64_t row = 0; row < p.rows.rows; ++row) {
     std::fill_n(p.accumulators.values + row * p.accumulators.pitch, p.count, 0.0f);
@@ -172,18 +197,18 @@ void multiply(const PackedRows& rows, const PackedWeights& weights, int segment,
               const std::function<void()>& pause) {
   TANDEM_CHECK(segment >= 0 && segment < weights.segments(), "no such K segment of B");
   TANDEM_CHECK(first >= 0 && count >= 0 && first + count <= weights.columns(), "columns outside B");
-  const PackedRows::Impl& packed = rows.impl();
+  PackedRows::Impl& packed = rows.impl();
   const WeightSegment& columns = weights.impl().segments[static_cast<std::size_t>(segment)];
   TANDEM_CHECK(packed.rows == 0 || packed.k == columns.k, "the operands of a product differ in k");
   TANDEM_CHECK(packed.rows == 0 || packed.order == order, "rows packed for another order");
   if (packed.rows == 0 || count == 0) return;
-  TANDEM_CHECK(order == SumOrder::lane || columns.k == 0 || columns.has_bf16_panels() ||
-                   columns.panels.size() > 0,
-               "weights for lane order in a product in panel order");
+  TANDEM_CHECK(
+      order == SumOrder::lane || columns.k == 0 || columns.has_pairs() || columns.panels.size() > 0,
+      "weights for lane order in a product in panel order");
 
   FloatState state;
   Pacer pacer(pause, state);
-  const Product product{kernels(), packed, columns, first, count, start, accumulators, pacer};
+  Product product{kernels(), packed, columns, first, count, start, accumulators, pacer};
   if (columns.k == 0) {
     if (start == Start::from_zero) write_zeros(product);
     return;
@@ -191,6 +216,10 @@ void multiply(const PackedRows& rows, const PackedWeights& weights, int segment,
   ExactElements exact(packed, columns, first, count, start, accumulators);
   if (!exact.covers_all()) {
     if (order == SumOrder::panel) {
+      product.pairs = product.table.multiplies_pairs && packed.has_pairs &&
+                      columns.is_coarse(first, count) &&
+                      (start == Start::from_zero || !has_tiny(product));
+      if (!product.pairs && !packed.has_blocks) packed.pack_blocks();
       multiply_panels(product);
     } else {
       multiply_lanes(product);

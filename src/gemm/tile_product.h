@@ -47,7 +47,7 @@ class PackedRows {
   std::int64_t rows() const;
 
   struct Impl;
-  const Impl& impl() const { return *impl_; }
+  Impl& impl() const { return *impl_; }  // a product may add another form of the same rows
 
  private:
   std::unique_ptr<Impl> impl_;

@@ -12,12 +12,14 @@ constexpr std::int64_t kDepths[] = {0, 1, 31, 32, 33, 40, 63, 64, 65, 96, 300, 1
 
 // One shape: from zero over poison, then carried on from stored values.
 void check_shape(std::int64_t m, std::int64_t n, std::int64_t k, ElementFormat format_a,
-                 ElementFormat format_b, SumOrder order, Rng& rng, bool bf16_panels = false) {
-  const Operand a = Operand::random(format_a, m, k, 5, rng);
+                 ElementFormat format_b, SumOrder order, Rng& rng, std::uint8_t scale_min = 0) {
+  Operand a = Operand::random(format_a, m, k, 5, rng);
   Operand b = Operand::random(format_b, n, k, 9, rng);
-  if (bf16_panels) b.raise_scales();
+  b.raise_scales(scale_min);
+  const bool coarse = scale_min >= kCoarseScale;
+  if (coarse) a.raise_scales(scale_min);
   Results stored(m, n);
-  stored.fill_random(rng);
+  stored.fill_random(rng, !coarse);
   Results from_zero(m, n);
   from_zero.fill(0.0f);
   Results from_stored = stored;
@@ -43,7 +45,11 @@ void check_shapes(ElementFormat format_a, ElementFormat format_b, SumOrder order
       for (std::int64_t k : kDepths) {
         SCOPED_TRACE(::testing::Message() << "m " << m << " n " << n << " k " << k << " seed 7");
         check_shape(m, n, k, format_a, format_b, order, rng);
-        if (order == SumOrder::panel) check_shape(m, n, k, format_a, format_b, order, rng, true);
+        for (const std::uint8_t scale_min : {kBf16Scale, kCoarseScale}) {
+          if (order == SumOrder::panel) {
+            check_shape(m, n, k, format_a, format_b, order, rng, scale_min);
+          }
+        }
         if (::testing::Test::HasFailure()) return;
       }
     }
@@ -93,10 +99,11 @@ TEST(TileProduct, StretchesOfLaneOrderKeepTheBits) {
 TEST(TileProduct, BlockingKeepsTheBits) {
   Rng rng(11);
   const std::int64_t m = 301, n = 531, k = 1111;
-  const Operand a = Operand::random(ElementFormat::e4m3, m, k, 0, rng);
+  Operand a = Operand::random(ElementFormat::e4m3, m, k, 0, rng);
   Operand b = Operand::random(ElementFormat::e5m2, n, k, 0, rng);
-  for (const bool bf16_panels : {false, true}) {
-    if (bf16_panels) b.raise_scales();
+  for (const std::uint8_t scale_min : {std::uint8_t{0}, kBf16Scale, kCoarseScale}) {
+    b.raise_scales(scale_min);
+    if (scale_min == kCoarseScale) a.raise_scales(scale_min);
     Results expected(m, n);
     expected.fill(0.0f);
     accumulate_reference(a.view(), b.view(), SumOrder::panel, expected.data(), expected.pitch());
@@ -116,9 +123,10 @@ TEST(TileProduct, BlockingKeepsTheBits) {
 TEST(TileProduct, AnyRangeOfColumnsIsTheSameRangeOfTheProduct) {
   Rng rng(13);
   const std::int64_t m = 13, n = 83, k = 70;
-  const Operand a = Operand::random(ElementFormat::e5m2, m, k, 1, rng);
+  Operand a = Operand::random(ElementFormat::e5m2, m, k, 1, rng);
   Operand b = Operand::random(ElementFormat::e4m3, n, k, 1, rng);
-  b.raise_scales();
+  a.raise_scales(kCoarseScale);
+  b.raise_scales(kCoarseScale);
   const MxMatrix view_a = a.view();
   const MxMatrix view_b = b.view();
   for (SumOrder order : kOrders) {

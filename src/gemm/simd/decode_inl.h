@@ -12,6 +12,7 @@
 #endif
 
 #include <cstring>
+#include <type_traits>
 
 #include "gemm/simd/kernels.h"
 #include "hwy/highway.h"
@@ -164,30 +165,57 @@ HWY_INLINE void decode_block(const std::uint8_t* codes, V32 factor, float* out) 
   }
 }
 
+// The same as pairs.
 template <ElementFormat kFormat>
-void decode_row(const RowToBlocks& step) {
+HWY_INLINE void decode_block(const std::uint8_t* codes, V32 factor, std::uint32_t* out) {
+  const hn::ScalableTag<std::uint64_t> d_two;
+  const hn::Rebind<std::uint32_t, decltype(d_two)> d_pair;
+  for (std::int64_t lane = 0; lane < kBlock; lane += kLanes) {
+    const auto two = hn::BitCast(d_two, hn::Mul(decode<kFormat>(codes + lane), factor));
+    const auto first = hn::And(two, hn::Set(d_two, 0xFFFF0000u));
+    const auto pairs = hn::Or(first, hn::ShiftRight<48>(two));
+    hn::StoreU(hn::TruncateTo(d_pair, pairs), d_pair, out + lane / 2);
+  }
+}
+
+template <ElementFormat kFormat, typename Out>
+void decode_row(const RowToBlocks& step, Out* blocks) {
   const F32 d;
   const std::int64_t whole = step.k / kBlock;
   for (std::int64_t block = 0; block < whole; ++block) {
     const V32 factor = hn::Set(d, group_factor<kFormat>(step.scales[block * kBlock / kGroup]));
-    decode_block<kFormat>(step.codes + block * kBlock, factor,
-                          step.blocks + block * step.block_stride);
+    decode_block<kFormat>(step.codes + block * kBlock, factor, blocks + block * step.block_stride);
   }
   const std::int64_t rest = step.k - whole * kBlock;
   if (rest == 0) return;
   std::uint8_t last[kBlock] = {};
   std::memcpy(last, step.codes + whole * kBlock, static_cast<std::size_t>(rest));
   const V32 factor = hn::Set(d, group_factor<kFormat>(step.scales[whole * kBlock / kGroup]));
-  decode_block<kFormat>(last, factor, step.blocks + whole * step.block_stride);
+  Out* out = blocks + whole * step.block_stride;
+  decode_block<kFormat>(last, factor, out);
   // A group beyond the exact path's limits decodes its padding to 0 · infinity.
-  for (std::int64_t i = rest; i < kBlock; ++i) step.blocks[whole * step.block_stride + i] = 0.0f;
+  if constexpr (std::is_same_v<Out, float>) {
+    for (std::int64_t i = rest; i < kBlock; ++i) out[i] = 0.0f;
+  } else {
+    for (std::int64_t i = (rest + 1) / 2; i < kBlockPairs; ++i) out[i] = 0;
+    if (rest % 2 == 1) out[rest / 2] &= 0xFFFF0000u;
+  }
+}
+
+template <typename Out>
+HWY_INLINE void row_to(const RowToBlocks& step, Out* blocks) {
+  if (step.format == ElementFormat::e4m3) {
+    decode_row<ElementFormat::e4m3>(step, blocks);
+  } else {
+    decode_row<ElementFormat::e5m2>(step, blocks);
+  }
 }
 
 HWY_NOINLINE void row_to_blocks(const RowToBlocks& step) {
-  if (step.format == ElementFormat::e4m3) {
-    decode_row<ElementFormat::e4m3>(step);
+  if (step.pairs != nullptr) {
+    row_to(step, step.pairs);
   } else {
-    decode_row<ElementFormat::e5m2>(step);
+    row_to(step, step.blocks);
   }
 }
 

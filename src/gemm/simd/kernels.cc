@@ -15,9 +15,11 @@
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || \
     HWY_TARGET == HWY_NEON
+#include "gemm/simd/columns_inl.h"
 #include "gemm/simd/convert_inl.h"
 #include "gemm/simd/decode_inl.h"
 #include "gemm/simd/lane_kernel_inl.h"
+#include "gemm/simd/pair_products_inl.h"
 #include "gemm/simd/panel_kernel_inl.h"
 #include "gemm/simd/peak_inl.h"
 
@@ -43,6 +45,7 @@ const Kernels* kernel_table() {
       .widen_row = widen_row,
       .sum_rows = sum_rows,
       .multiply_add_chains = multiply_add_chains,
+      .pair_chains = kHasPairProducts ? pair_chains : nullptr,
   };
   return &table;
 }
@@ -66,9 +69,11 @@ HWY_AFTER_NAMESPACE();
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <string_view>
 
 #include "base/check.h"
+#include "gemm/simd/pair_check.h"
 #include "mx/formats.h"
 
 namespace tandem::gemm {
@@ -88,11 +93,26 @@ const Kernels* table_of(std::int64_t target) {
 #endif
 }
 
+// That of `base`, with products of pairs, if the machine has them and they sum as they must; or
+// null.
+const Kernels* with_pairs(const Kernels& base) {
+  if (base.pair_chains == nullptr || !has_pair_products()) return nullptr;
+  static Kernels table;
+  table = base;
+  table.name = "AVX3_BF16";
+  table.multiplies_pairs = true;
+  table.flops_per_us = 2 * base.flops_per_us;
+  return pairs_sum_in_order(table) ? &table : nullptr;
+}
+
 std::vector<const Kernels*> find_kernels() {
   std::vector<const Kernels*> tables;
   for (std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     const Kernels* table = table_of(target);
     if (table != nullptr) tables.push_back(table);
+  }
+  if (!tables.empty()) {
+    if (const Kernels* best = with_pairs(*tables.front())) tables.insert(tables.begin(), best);
   }
   tables.push_back(&portable_kernels());
   return tables;
@@ -141,6 +161,26 @@ bool row_needs_exact_path(const Kernels& table, const MxMatrix& matrix, std::int
   }
   // The one format whose NaN asks for the exact path has it at the largest magnitude.
   return format.nan_is_exact_path && table.has_all_ones(matrix.row(row), matrix.k);
+}
+
+bool row_is_coarse(const MxMatrix& matrix, std::int64_t row) {
+  const FormatTraits& format = format_traits(matrix.format);
+  const std::uint8_t* scales = matrix.scale_row(row);
+  const std::int64_t groups = ceil_div(matrix.k, kGroup);
+  // The smallest code above zero is the unit of all others.
+  const int coarse = 127 - 63 - std::ilogb(format.values[1]);
+  if (std::all_of(scales, scales + groups, [&](std::uint8_t s) { return s >= coarse; })) {
+    return true;
+  }
+  for (std::int64_t group = 0; group < groups; ++group) {
+    if (scales[group] >= coarse) continue;
+    const std::uint8_t* codes = matrix.row(row) + group * kGroup;
+    const std::int64_t count = std::min<std::int64_t>(kGroup, matrix.k - group * kGroup);
+    if (std::any_of(codes, codes + count, [](std::uint8_t c) { return (c & 0x7F) != 0; })) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace tandem::gemm

@@ -3,9 +3,11 @@
 // read the same layouts, so that operands packed by one can be multiplied by another.
 //
 // Layouts, k in blocks of 16 (kBlock):
-//   rows of A, panel order   [panel of 6 rows][k / 16][6][16]
+//   rows of A, panel order   [panel of 6 rows][k / 16][6][16], or in pairs [6][8]
 //   rows of A, lane order    [k / 16][rows][16]
-//   columns of B             [panel of 16 columns][k][16], as BF16, FP32 or codes
+//   columns of B             [panel of 16 columns][k][16], as FP32 or codes, or in pairs [k /
+//   2][16]
+// A pair is two neighbouring k's as BF16 in one word, the first in its upper half.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +24,7 @@ namespace tandem::gemm {
 inline constexpr std::int64_t kBlock = 16;  // k's of one row that lie together in A
 inline constexpr int kPanelRows = 6;
 inline constexpr std::int64_t kPanelColumns = 16;
+inline constexpr std::int64_t kBlockPairs = kBlock / 2;
 inline constexpr int kLaneRows = 8;  // rows and columns of one lane-order step
 inline constexpr int kLaneColumns = 2;
 
@@ -36,11 +39,12 @@ struct Fetch {
 // sums[row_count][columns] (+)= rows of one or two panels of A times one or two neighbouring panels
 // of B.
 struct PanelStep {
-  const float* rows = nullptr;     // a panel of A, at a multiple of 16 in k
-  std::int64_t row_stride = 0;     // elements to the next panel of A
+  const float* rows = nullptr;               // a panel of A, at a multiple of 16 in k
+  const std::uint32_t* row_pairs = nullptr;  // in its place where Kernels::multiplies_pairs
+  std::int64_t row_stride = 0;               // elements to the next panel of A
   int row_count = kPanelRows;      // the first 1 to 6 rows, or 12: two panels, where all are there
   const float* columns = nullptr;  // a panel of B, at the same k; 64-byte aligned
-  const std::uint16_t* bf16_columns = nullptr;  // in its place, as BF16; 32-byte aligned
+  const std::uint32_t* column_pairs = nullptr;  // in its place, always beside row_pairs
   std::int64_t panel_stride = 0;                // elements to the next panel of B
   int panels = 1;                               // of B: 1, or 2 where Kernels::panels_max allows
   std::int64_t depth = 0;                       // k's
@@ -105,6 +109,7 @@ struct RowToBlocks {
   const std::uint8_t* scales = nullptr;
   std::int64_t k = 0;
   float* blocks = nullptr;
+  std::uint32_t* pairs = nullptr;  // in their place: 8 of each block, rounded towards zero
   std::int64_t block_stride = 0;
 };
 
@@ -119,8 +124,10 @@ struct RowsToSum {
 
 struct Kernels {
   const char* name = nullptr;
-  int panels_max = 1;                  // panels of B that one step can take
-  int row_panels_max = 1;              // panels of A that it can take with panels_max of B
+  int panels_max = 1;      // panels of B that one step can take
+  int row_panels_max = 1;  // panels of A that it can take with panels_max of B
+  // panel_step takes pairs of rows: twice the multiply-adds, but it takes subnormals for zeros.
+  bool multiplies_pairs = false;
   std::int64_t flops_per_us = 0;       // of panel_step, a cautious estimate
   std::int64_t lane_flops_per_us = 0;  // of lane_step
   void (*panel_step)(const PanelStep&) = nullptr;
@@ -140,8 +147,10 @@ struct Kernels {
   void (*widen_row)(const void* source, OutputType type, std::int64_t count, Start start,
                     float* sums) = nullptr;
   void (*sum_rows)(const RowsToSum&) = nullptr;
-  // Fused multiply-adds on registers alone, to measure the peak by; returns their flops.
+  // Fused multiply-adds on registers alone, to measure the peak by; returns their flops. The second
+  // of pairs, where the machine multiplies these.
   std::int64_t (*multiply_add_chains)(std::int64_t steps) = nullptr;
+  std::int64_t (*pair_chains)(std::int64_t steps) = nullptr;
 };
 
 // In use now: the machine's best, or the one that force_simd_target() chose.
@@ -155,6 +164,10 @@ const Kernels& portable_kernels();
 
 // True where docs/numerics.md section 4 asks for the exact path in this row.
 bool row_needs_exact_path(const Kernels& table, const MxMatrix& matrix, std::int64_t row);
+
+// Whether no value of the row but zero lies below 2^-63: then products with values of another such
+// row, and all their sums, are zero or no subnormals of FP32.
+bool row_is_coarse(const MxMatrix& matrix, std::int64_t row);
 
 // The factor that turns a decoded code into its value, as FP32 bits: 2^(scale − 127), times `bias`
 // powers of two. Meaningless above the limits of the exact path.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The register-blocked kernels: six rows, with 32 registers also twelve, times two vectors of
 // columns; one fused multiply-add per element and k, k ascending, accumulators kept in registers.
+// Where the machine has one instruction for the two of a pair, it does the same.
 
 #if defined(TANDEM_GEMM_PANEL_KERNEL_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TANDEM_GEMM_PANEL_KERNEL_INL_H_
@@ -9,9 +10,13 @@
 #define TANDEM_GEMM_PANEL_KERNEL_INL_H_
 #endif
 
+#include <type_traits>
+
 #include "gemm/aligned_buffer.h"
+#include "gemm/simd/columns_inl.h"
 #include "gemm/simd/decode_inl.h"
 #include "gemm/simd/kernels.h"
+#include "gemm/simd/pair_products_inl.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
@@ -24,8 +29,6 @@ struct PanelSums {
   V32 r0b, r1b, r2b, r3b, r4b, r5b;
 };
 
-enum class Width { one_vector, two_vectors };
-
 template <Width kWidth>
 HWY_INLINE void multiply_add(const float* a, V32 b0, V32 b1, V32& sum0, V32& sum1) {
   const V32 value = hn::Set(F32(), *a);
@@ -33,31 +36,68 @@ HWY_INLINE void multiply_add(const float* a, V32 b0, V32 b1, V32& sum0, V32& sum
   if constexpr (kWidth == Width::two_vectors) sum1 = hn::MulAdd(value, b1, sum1);
 }
 
+// A pair of A times pairs of columns.
+template <Width kWidth>
+HWY_INLINE void multiply_add(const std::uint32_t* a, V32 b0, V32 b1, V32& sum0, V32& sum1) {
+  const V32 value = hn::BitCast(F32(), hn::Set(hn::RebindToUnsigned<F32>(), *a));
+  sum0 = add_pair_products(value, b0, sum0);
+  if constexpr (kWidth == Width::two_vectors) sum1 = add_pair_products(value, b1, sum1);
+}
+
+// From a row of a block to the next, and from two k's of a row to the next two.
+template <typename A>
+inline constexpr std::int64_t kRowStride = std::is_same_v<A, float> ? kBlock : kBlockPairs;
+template <typename T>
+inline constexpr std::int64_t kTwoValues = std::is_same_v<T, float> ? 2 : 1;
+
+template <Width kWidth, int kRows, typename A>
+HWY_INLINE void add_rows(const A* a, V32 b0, V32 b1, PanelSums& s) {
+  constexpr std::int64_t kStride = kRowStride<A>;
+  multiply_add<kWidth>(a + 0 * kStride, b0, b1, s.r0a, s.r0b);
+  if constexpr (kRows > 1) multiply_add<kWidth>(a + 1 * kStride, b0, b1, s.r1a, s.r1b);
+  if constexpr (kRows > 2) multiply_add<kWidth>(a + 2 * kStride, b0, b1, s.r2a, s.r2b);
+  if constexpr (kRows > 3) multiply_add<kWidth>(a + 3 * kStride, b0, b1, s.r3a, s.r3b);
+  if constexpr (kRows > 4) multiply_add<kWidth>(a + 4 * kStride, b0, b1, s.r4a, s.r4b);
+  if constexpr (kRows > 5) multiply_add<kWidth>(a + 5 * kStride, b0, b1, s.r5a, s.r5b);
+}
+
+// Two k's of a panel of A and one or two of B.
 template <Width kWidth, int kRows>
-HWY_INLINE void add_rows(const float* a, V32 b0, V32 b1, PanelSums& s) {
-  multiply_add<kWidth>(a + 0 * kBlock, b0, b1, s.r0a, s.r0b);
-  if constexpr (kRows > 1) multiply_add<kWidth>(a + 1 * kBlock, b0, b1, s.r1a, s.r1b);
-  if constexpr (kRows > 2) multiply_add<kWidth>(a + 2 * kBlock, b0, b1, s.r2a, s.r2b);
-  if constexpr (kRows > 3) multiply_add<kWidth>(a + 3 * kBlock, b0, b1, s.r3a, s.r3b);
-  if constexpr (kRows > 4) multiply_add<kWidth>(a + 4 * kBlock, b0, b1, s.r4a, s.r4b);
-  if constexpr (kRows > 5) multiply_add<kWidth>(a + 5 * kBlock, b0, b1, s.r5a, s.r5b);
+HWY_INLINE void two_k(const float* a, const float* b, const float* b_second, PanelSums& s) {
+  const Columns first = load_columns<kWidth>(b, b_second);
+  add_rows<kWidth, kRows>(a, first.first, first.second, s);
+  const Columns second = load_columns<kWidth>(b + kPanelColumns, b_second + kPanelColumns);
+  add_rows<kWidth, kRows>(a + 1, second.first, second.second, s);
+}
+template <Width kWidth, int kRows>
+HWY_INLINE void two_k(const float* a, const std::uint32_t* b, const std::uint32_t* b_second,
+                      PanelSums& s) {
+  const Columns pairs = load_columns<kWidth>(b, b_second);
+  add_rows<kWidth, kRows>(a, first_of_pairs(pairs.first), first_of_pairs(pairs.second), s);
+  add_rows<kWidth, kRows>(a + 1, second_of_pairs(pairs.first), second_of_pairs(pairs.second), s);
+}
+template <Width kWidth, int kRows>
+HWY_INLINE void two_k(const std::uint32_t* a, const std::uint32_t* b, const std::uint32_t* b_second,
+                      PanelSums& s) {
+  const Columns pairs = load_columns<kWidth>(b, b_second);
+  add_rows<kWidth, kRows>(a, pairs.first, pairs.second, s);
 }
 
-HWY_INLINE V32 load_columns(const float* b) { return hn::Load(F32(), b); }
-
-// BF16 is the upper half of FP32.
-HWY_INLINE V32 load_columns(const std::uint16_t* b) {
-  const hn::RebindToUnsigned<F32> d_bits;
-  const hn::Rebind<std::uint16_t, F32> d_half;
-  return hn::BitCast(F32(), hn::ShiftLeft<16>(hn::PromoteTo(d_bits, hn::Load(d_half, b))));
+// The last k of an odd depth; the other half of a pair is zero.
+template <Width kWidth, int kRows, typename A>
+HWY_INLINE void last_k(const A* a, const float* b, const float* b_second, PanelSums& s) {
+  const Columns columns = load_columns<kWidth>(b, b_second);
+  add_rows<kWidth, kRows>(a, columns.first, columns.second, s);
 }
-
-template <Width kWidth, int kRows, typename B>
-HWY_INLINE void panel_k(const float* a, const B* b, const B* b_second, PanelSums& s) {
-  // Pinning b0 and b1 to registers with an empty asm: no gain with GCC 12 on Zen 4.
-  const V32 b0 = load_columns(b);
-  const V32 b1 = kWidth == Width::two_vectors ? load_columns(b_second) : b0;
-  add_rows<kWidth, kRows>(a, b0, b1, s);
+template <Width kWidth, int kRows, typename A>
+HWY_INLINE void last_k(const A* a, const std::uint32_t* b, const std::uint32_t* b_second,
+                       PanelSums& s) {
+  const Columns pairs = load_columns<kWidth>(b, b_second);
+  if constexpr (std::is_same_v<A, float>) {
+    add_rows<kWidth, kRows>(a, first_of_pairs(pairs.first), first_of_pairs(pairs.second), s);
+  } else {
+    add_rows<kWidth, kRows>(a, pairs.first, pairs.second, s);
+  }
 }
 
 template <Width kWidth>
@@ -100,8 +140,9 @@ class Fetcher {
   std::int64_t due_ = 0;
 };
 
-template <Width kWidth, int kRows, typename B>
-HWY_NOINLINE void panel_kernel(const PanelStep& step, const B* b, const B* b_second, float* sums) {
+template <Width kWidth, int kRows, typename A, typename B>
+HWY_NOINLINE void panel_kernel(const PanelStep& step, const A* a, const B* b, const B* b_second,
+                               float* sums) {
   const std::int64_t pitch = step.pitch;
   const V32 zero = hn::Zero(F32());
   PanelSums s = {zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero};
@@ -113,28 +154,27 @@ HWY_NOINLINE void panel_kernel(const PanelStep& step, const B* b, const B* b_sec
     if constexpr (kRows > 4) load_sums<kWidth>(sums + 4 * pitch, s.r4a, s.r4b);
     if constexpr (kRows > 5) load_sums<kWidth>(sums + 5 * pitch, s.r5a, s.r5b);
   }
-  const float* a = step.rows;
+  constexpr std::int64_t kTwoColumns = kTwoValues<B> * kPanelColumns;
   std::int64_t depth = step.depth;
   Fetcher fetch(step);
   for (; depth >= kBlock; depth -= kBlock) {
     for (int quad = 0; quad < 4; ++quad) {
       fetch();
-      panel_k<kWidth, kRows>(a + 0, b + 0 * kPanelColumns, b_second + 0 * kPanelColumns, s);
-      panel_k<kWidth, kRows>(a + 1, b + 1 * kPanelColumns, b_second + 1 * kPanelColumns, s);
-      panel_k<kWidth, kRows>(a + 2, b + 2 * kPanelColumns, b_second + 2 * kPanelColumns, s);
-      panel_k<kWidth, kRows>(a + 3, b + 3 * kPanelColumns, b_second + 3 * kPanelColumns, s);
-      a += 4;
-      b += 4 * kPanelColumns;
-      b_second += 4 * kPanelColumns;
+      two_k<kWidth, kRows>(a, b, b_second, s);
+      two_k<kWidth, kRows>(a + kTwoValues<A>, b + kTwoColumns, b_second + kTwoColumns, s);
+      a += 2 * kTwoValues<A>;
+      b += 2 * kTwoColumns;
+      b_second += 2 * kTwoColumns;
     }
-    a += (kPanelRows - 1) * kBlock;
+    a += (kPanelRows - 1) * kRowStride<A>;
   }
-  for (; depth > 0; --depth) {
-    panel_k<kWidth, kRows>(a, b, b_second, s);
-    a += 1;
-    b += kPanelColumns;
-    b_second += kPanelColumns;
+  for (; depth > 1; depth -= 2) {
+    two_k<kWidth, kRows>(a, b, b_second, s);
+    a += kTwoValues<A>;
+    b += kTwoColumns;
+    b_second += kTwoColumns;
   }
+  if (depth == 1) last_k<kWidth, kRows>(a, b, b_second, s);
   store_sums<kWidth>(s.r0a, s.r0b, sums + 0 * pitch);
   if constexpr (kRows > 1) store_sums<kWidth>(s.r1a, s.r1b, sums + 1 * pitch);
   if constexpr (kRows > 2) store_sums<kWidth>(s.r2a, s.r2b, sums + 2 * pitch);
@@ -144,13 +184,35 @@ HWY_NOINLINE void panel_kernel(const PanelStep& step, const B* b, const B* b_sec
 }
 
 // Two panels of rows at once, where there are registers for their 24 sums: B is read half as often.
-template <typename B>
-HWY_INLINE void tall_k(const float* a, const float* a_second, const B* b, const B* b_second,
-                       PanelSums& s, PanelSums& t) {
-  const V32 b0 = load_columns(b);
-  const V32 b1 = load_columns(b_second);
+template <typename A>
+HWY_INLINE void tall_rows(const A* a, const A* a_second, V32 b0, V32 b1, PanelSums& s,
+                          PanelSums& t) {
   add_rows<Width::two_vectors, kPanelRows>(a, b0, b1, s);
   add_rows<Width::two_vectors, kPanelRows>(a_second, b0, b1, t);
+}
+HWY_INLINE void tall_k(const float* a, const float* a_second, const float* b, const float* b_second,
+                       PanelSums& s, PanelSums& t) {
+  const Columns columns = load_columns<Width::two_vectors>(b, b_second);
+  tall_rows(a, a_second, columns.first, columns.second, s, t);
+}
+
+// Two k's.
+HWY_INLINE void tall_two_k(const float* a, const float* a_second, const float* b,
+                           const float* b_second, PanelSums& s, PanelSums& t) {
+  tall_k(a, a_second, b, b_second, s, t);
+  tall_k(a + 1, a_second + 1, b + kPanelColumns, b_second + kPanelColumns, s, t);
+}
+HWY_INLINE void tall_two_k(const float* a, const float* a_second, const std::uint32_t* b,
+                           const std::uint32_t* b_second, PanelSums& s, PanelSums& t) {
+  const Columns pairs = load_columns<Width::two_vectors>(b, b_second);
+  tall_rows(a, a_second, first_of_pairs(pairs.first), first_of_pairs(pairs.second), s, t);
+  tall_rows(a + 1, a_second + 1, second_of_pairs(pairs.first), second_of_pairs(pairs.second), s, t);
+}
+HWY_INLINE void tall_two_k(const std::uint32_t* a, const std::uint32_t* a_second,
+                           const std::uint32_t* b, const std::uint32_t* b_second, PanelSums& s,
+                           PanelSums& t) {
+  const Columns pairs = load_columns<Width::two_vectors>(b, b_second);
+  tall_rows(a, a_second, pairs.first, pairs.second, s, t);
 }
 
 HWY_INLINE void load_panel(const float* sums, std::int64_t pitch, PanelSums& s) {
@@ -171,8 +233,8 @@ HWY_INLINE void store_panel(const PanelSums& s, float* sums, std::int64_t pitch)
   store_sums<Width::two_vectors>(s.r5a, s.r5b, sums + 5 * pitch);
 }
 
-template <typename B>
-HWY_NOINLINE void tall_kernel(const PanelStep& step, const B* b) {
+template <typename A, typename B>
+HWY_NOINLINE void tall_kernel(const PanelStep& step, const A* a, const B* b) {
   const V32 zero = hn::Zero(F32());
   PanelSums s = {zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero};
   PanelSums t = s;
@@ -181,28 +243,33 @@ HWY_NOINLINE void tall_kernel(const PanelStep& step, const B* b) {
     load_panel(step.sums, step.pitch, s);
     load_panel(second_sums, step.pitch, t);
   }
-  const float* a = step.rows;
-  const float* a_second = a + step.row_stride;
+  const A* a_second = a + step.row_stride;
   const B* b_second = b + step.panel_stride;
+  constexpr std::int64_t kTwoColumns = kTwoValues<B> * kPanelColumns;
   std::int64_t depth = step.depth;
   Fetcher fetch(step);
   for (; depth >= kBlock; depth -= kBlock) {
     for (int pair = 0; pair < kBlock / 2; ++pair) {
       if (pair % 2 == 0) fetch();
-      tall_k(a, a_second, b, b_second, s, t);
-      tall_k(a + 1, a_second + 1, b + kPanelColumns, b_second + kPanelColumns, s, t);
-      a += 2;
-      a_second += 2;
-      b += 2 * kPanelColumns;
-      b_second += 2 * kPanelColumns;
+      tall_two_k(a, a_second, b, b_second, s, t);
+      a += kTwoValues<A>;
+      a_second += kTwoValues<A>;
+      b += kTwoColumns;
+      b_second += kTwoColumns;
     }
-    a += (kPanelRows - 1) * kBlock;
-    a_second += (kPanelRows - 1) * kBlock;
+    a += (kPanelRows - 1) * kRowStride<A>;
+    a_second += (kPanelRows - 1) * kRowStride<A>;
   }
-  for (; depth > 0; --depth) {
-    tall_k(a++, a_second++, b, b_second, s, t);
-    b += kPanelColumns;
-    b_second += kPanelColumns;
+  for (; depth > 1; depth -= 2) {
+    tall_two_k(a, a_second, b, b_second, s, t);
+    a += kTwoValues<A>;
+    a_second += kTwoValues<A>;
+    b += kTwoColumns;
+    b_second += kTwoColumns;
+  }
+  if (depth == 1) {
+    last_k<Width::two_vectors, kPanelRows>(a, b, b_second, s);
+    last_k<Width::two_vectors, kPanelRows>(a_second, b, b_second, t);
   }
   store_panel(s, step.sums, step.pitch);
   store_panel(t, second_sums, step.pitch);
@@ -212,46 +279,50 @@ HWY_NOINLINE void tall_kernel(const PanelStep& step, const B* b) {
 inline constexpr int kPanelsMax = kLanes == kPanelColumns ? 2 : 1;
 
 // The last rows of a tile cost no more than they are.
-template <Width kWidth, typename B>
-HWY_INLINE void panel_rows(const PanelStep& step, const B* b, const B* b_second, float* sums) {
+template <Width kWidth, typename A, typename B>
+HWY_INLINE void panel_rows(const PanelStep& step, const A* a, const B* b, const B* b_second,
+                           float* sums) {
   switch (step.row_count) {
     case 1:
-      return panel_kernel<kWidth, 1>(step, b, b_second, sums);
+      return panel_kernel<kWidth, 1>(step, a, b, b_second, sums);
     case 2:
-      return panel_kernel<kWidth, 2>(step, b, b_second, sums);
+      return panel_kernel<kWidth, 2>(step, a, b, b_second, sums);
     case 3:
-      return panel_kernel<kWidth, 3>(step, b, b_second, sums);
+      return panel_kernel<kWidth, 3>(step, a, b, b_second, sums);
     case 4:
-      return panel_kernel<kWidth, 4>(step, b, b_second, sums);
+      return panel_kernel<kWidth, 4>(step, a, b, b_second, sums);
     case 5:
-      return panel_kernel<kWidth, 5>(step, b, b_second, sums);
+      return panel_kernel<kWidth, 5>(step, a, b, b_second, sums);
     case 6:
-      return panel_kernel<kWidth, 6>(step, b, b_second, sums);
+      return panel_kernel<kWidth, 6>(step, a, b, b_second, sums);
   }
 }
 
-template <typename B>
-HWY_INLINE void panel_step_on(const PanelStep& step, const B* columns) {
+template <typename A, typename B>
+HWY_INLINE void panel_step_on(const PanelStep& step, const A* rows, const B* columns) {
   if constexpr (kPanelsMax == 2) {
-    if (step.row_count == 2 * kPanelRows) return tall_kernel(step, columns);
+    if (step.row_count == 2 * kPanelRows) return tall_kernel(step, rows, columns);
     if (step.panels == 2) {
-      panel_rows<Width::two_vectors>(step, columns, columns + step.panel_stride, step.sums);
+      panel_rows<Width::two_vectors>(step, rows, columns, columns + step.panel_stride, step.sums);
     } else {
-      panel_rows<Width::one_vector>(step, columns, columns, step.sums);
+      panel_rows<Width::one_vector>(step, rows, columns, columns, step.sums);
     }
   } else {
     for (std::int64_t column = 0; column < kPanelColumns; column += 2 * kLanes) {
       const B* b = columns + column;
-      panel_rows<Width::two_vectors>(step, b, b + kLanes, step.sums + column);
+      panel_rows<Width::two_vectors>(step, rows, b, b + kLanes, step.sums + column);
     }
   }
 }
 
 HWY_NOINLINE void panel_step(const PanelStep& step) {
-  if (step.bf16_columns != nullptr) {
-    panel_step_on(step, step.bf16_columns);
+  if constexpr (kHasPairProducts) {
+    if (step.row_pairs != nullptr) return panel_step_on(step, step.row_pairs, step.column_pairs);
+  }
+  if (step.column_pairs != nullptr) {
+    panel_step_on(step, step.rows, step.column_pairs);
   } else {
-    panel_step_on(step, step.columns);
+    panel_step_on(step, step.rows, step.columns);
   }
 }
 

@@ -10,39 +10,69 @@
 #endif
 
 #include "gemm/simd/decode_inl.h"
+#include "gemm/simd/pair_products_inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tandem::gemm::HWY_NAMESPACE {
 
-HWY_NOINLINE std::int64_t multiply_add_chains(std::int64_t steps) {
+struct Chains {
+  V32 a, b, c, d, e, f;
+};
+
+// Chains that began alike would be one chain to the compiler.
+HWY_INLINE Chains start_chains(int first) {
+  const F32 d;
+  return {hn::Iota(d, static_cast<float>(first)),     hn::Iota(d, static_cast<float>(first + 1)),
+          hn::Iota(d, static_cast<float>(first + 2)), hn::Iota(d, static_cast<float>(first + 3)),
+          hn::Iota(d, static_cast<float>(first + 4)), hn::Iota(d, static_cast<float>(first + 5))};
+}
+
+template <typename Add>
+HWY_INLINE void advance(Chains& s, V32 factor, V32 addend, Add add) {
+  s.a = add(factor, addend, s.a);
+  s.b = add(factor, addend, s.b);
+  s.c = add(factor, addend, s.c);
+  s.d = add(factor, addend, s.d);
+  s.e = add(factor, addend, s.e);
+  s.f = add(factor, addend, s.f);
+}
+
+HWY_INLINE V32 sum_of(const Chains& s) {
+  return hn::Add(hn::Add(hn::Add(s.a, s.b), hn::Add(s.c, s.d)), hn::Add(s.e, s.f));
+}
+
+// `add`: (factor, addend, chain) to the chain's next value. 12 chains hide a latency of four to six
+// cycles; 24, where there are registers for them, a longer one.
+template <typename Add>
+HWY_INLINE std::int64_t run_chains(std::int64_t steps, std::int64_t flops_per_lane, Add add) {
+  constexpr bool kMany = kLanes == 16;
   const F32 d;
   const V32 factor = hn::Set(d, 0.5f);
   const V32 addend = hn::Set(d, 1.0f);
-  // Chains that began alike would be one chain to the compiler.
-  V32 a = addend, b = hn::Iota(d, 1), c = hn::Iota(d, 2), e = hn::Iota(d, 3), f = hn::Iota(d, 4);
-  V32 g = hn::Iota(d, 5), h = hn::Iota(d, 6), i = hn::Iota(d, 7), j = hn::Iota(d, 8);
-  V32 k = hn::Iota(d, 9), l = hn::Iota(d, 10), m = hn::Iota(d, 11);
+  Chains s = start_chains(1), t = start_chains(7), u = start_chains(13), v = start_chains(19);
   for (std::int64_t step = 0; step < steps; ++step) {
-    a = hn::MulAdd(a, factor, addend);
-    b = hn::MulAdd(b, factor, addend);
-    c = hn::MulAdd(c, factor, addend);
-    e = hn::MulAdd(e, factor, addend);
-    f = hn::MulAdd(f, factor, addend);
-    g = hn::MulAdd(g, factor, addend);
-    h = hn::MulAdd(h, factor, addend);
-    i = hn::MulAdd(i, factor, addend);
-    j = hn::MulAdd(j, factor, addend);
-    k = hn::MulAdd(k, factor, addend);
-    l = hn::MulAdd(l, factor, addend);
-    m = hn::MulAdd(m, factor, addend);
+    advance(s, factor, addend, add);
+    advance(t, factor, addend, add);
+    if constexpr (kMany) advance(u, factor, addend, add);
+    if constexpr (kMany) advance(v, factor, addend, add);
   }
-  const V32 sum =
-      hn::Add(hn::Add(hn::Add(hn::Add(a, b), hn::Add(c, e)), hn::Add(hn::Add(f, g), hn::Add(h, i))),
-              hn::Add(hn::Add(j, k), hn::Add(l, m)));
-  // All chains tend to 2; a sum of 0 cannot be, but the compiler has to compute it.
-  const std::int64_t flops = steps * 12 * 2 * kLanes;
+  const V32 sum = hn::Add(hn::Add(sum_of(s), sum_of(t)), hn::Add(sum_of(u), sum_of(v)));
+  // A sum of 0 cannot be, but the compiler has to compute it.
+  const std::int64_t flops = steps * (kMany ? 24 : 12) * flops_per_lane * kLanes;
   return hn::GetLane(sum) == 0.0f ? 0 : flops;
+}
+
+HWY_NOINLINE std::int64_t multiply_add_chains(std::int64_t steps) {
+  return run_chains(steps, 2, [](V32 factor, V32 addend, V32 chain) HWY_ATTR {
+    return hn::MulAdd(chain, factor, addend);
+  });
+}
+
+HWY_NOINLINE std::int64_t pair_chains(std::int64_t steps) {
+  return run_chains(steps, 4, [](V32 factor, V32 addend, V32 chain) HWY_ATTR {
+    return add_pair_products(factor, addend, chain);
+  });
 }
 
 }  // namespace tandem::gemm::HWY_NAMESPACE

@@ -14,6 +14,12 @@ float decode(ElementFormat format, std::uint8_t code, std::uint8_t scale) {
   return format_traits(format).values[code] * std::bit_cast<float>(factor_bits(scale, 0));
 }
 
+float column_at(const PanelStep& step, std::int64_t k, std::int64_t column) {
+  if (step.column_pairs == nullptr) return step.columns[k * kPanelColumns + column];
+  const std::uint32_t pair = step.column_pairs[k / 2 * kPanelColumns + column];
+  return std::bit_cast<float>(k % 2 == 0 ? pair & 0xFFFF0000u : pair << 16);
+}
+
 void panel_step(const PanelStep& step) {
   for (std::int64_t row = 0; row < step.row_count; ++row) {
     float* sums = step.sums + row * step.pitch;
@@ -21,11 +27,7 @@ void panel_step(const PanelStep& step) {
     for (std::int64_t k = 0; k < step.depth; ++k) {
       const float a = step.rows[(k / kBlock * kPanelRows + row) * kBlock + k % kBlock];
       for (std::int64_t j = 0; j < kPanelColumns; ++j) {
-        const std::int64_t at = k * kPanelColumns + j;
-        const float b = step.bf16_columns == nullptr
-                            ? step.columns[at]
-                            : std::bit_cast<float>(std::uint32_t{step.bf16_columns[at]} << 16);
-        sums[j] = std::fma(a, b, sums[j]);
+        sums[j] = std::fma(a, column_at(step, k, j), sums[j]);
       }
     }
   }
