@@ -73,10 +73,9 @@ double measure_peak(std::int64_t (*chains)(std::int64_t steps)) {
 
 double measure_fma_peak() { return measure_peak(gemm::kernels().multiply_add_chains); }
 
-double measure_product_peak(SumOrder order) {
+double measure_product_peak() {
   const gemm::Kernels& table = gemm::kernels();
-  const bool pairs = order == SumOrder::panel && table.multiplies_pairs;
-  return measure_peak(pairs ? table.pair_chains : table.multiply_add_chains);
+  return measure_peak(table.multiplies_pairs ? table.pair_chains : table.multiply_add_chains);
 }
 
 bool pin_rank(int rank, int ranks) {

@@ -32,8 +32,8 @@ std::int64_t last_level_cache_bytes();
 
 // Flop/s of fused multiply-adds in FP32 on registers, of this thread now.
 double measure_fma_peak();
-// Of what products in that order of sums are made of: FP32 too, or pairs of BF16.
-double measure_product_peak(SumOrder order);
+// Of what our products are made of: FP32 too, or pairs of BF16.
+double measure_product_peak();
 
 // Binds the threads of this process, which is rank `rank` of `ranks`, to its share of the
 // processors that it may use. False where there are fewer processors than ranks.

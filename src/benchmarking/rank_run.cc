@@ -160,7 +160,7 @@ class BenchRank {
   void measure_limits() {
     meet();
     report_.fma_peak = measure_fma_peak() * share_.computing;
-    report_.product_peak = measure_product_peak(setup_.plan.order) * share_.computing;
+    report_.product_peak = measure_product_peak() * share_.computing;
     std::vector<double> seconds;
     for (int i = 0; i < 5; ++i) {
       meet();

@@ -40,13 +40,14 @@ std::int64_t level1_bytes() {
   return bytes;
 }
 
-// The rows take two thirds of L1.
+// The rows take two thirds of L1. Pairs are taken by two groups.
 std::int64_t lane_depth(const Product& p, int row_count) {
-  const std::int64_t fits =
-      level1_bytes() * 2 / 3 / static_cast<std::int64_t>(sizeof(float)) / row_count;
-  const std::int64_t longest = std::clamp(round_down(fits, kGroup), kGroup, kLaneDepth);
+  const std::int64_t value_bytes = p.pairs ? 2 : 4;
+  const std::int64_t unit = p.pairs ? 2 * kGroup : kGroup;
+  const std::int64_t fits = level1_bytes() * 2 / 3 / value_bytes / row_count;
+  const std::int64_t longest = std::clamp(round_down(fits, unit), unit, kLaneDepth);
   const std::int64_t stretches = ceil_div(p.segment.k, longest);
-  return round_up(ceil_div(p.segment.k, stretches), kGroup);
+  return round_up(ceil_div(p.segment.k, stretches), unit);
 }
 
 // The pairs of columns in the order of the walk: those of a stretch, the block's stretches, blocks.
@@ -107,13 +108,18 @@ void lane_stretch(const LaneWalk& walk, std::int64_t stretch, LanePartials* part
   const std::int64_t k = stretch * walk.depth;
   LanePair pairs[kLanePairs];
   find_pairs(walk, stretch, {pairs, static_cast<std::size_t>(walk.pairs)});
-  LaneStep step{.rows = p.rows.blocks.data() + k * p.rows.rows + walk.row * kBlock,
-                .block_stride = p.rows.rows * kBlock,
+  LaneStep step{.block_stride = p.rows.rows * kBlock,
                 .row_count = walk.row_count,
                 .format = p.segment.canonical.format,
                 .fetch_into_l1 = level1_bytes() > kSmallLevel1,
                 .k = std::min(walk.depth, p.segment.k - k),
                 .start = stretch == 0 ? Start::from_zero : Start::from_stored};
+  if (p.pairs) {
+    step.row_pairs = p.rows.pairs.data() + k / 2 * p.rows.rows + walk.row * kBlock;
+    step.code_bytes = bf16_bytes_of(step.format);
+  } else {
+    step.rows = p.rows.blocks.data() + k * p.rows.rows + walk.row * kBlock;
+  }
   // Decoding costs as much as four rows.
   const std::int64_t flops = 2 * (walk.row_count + 4) * kLaneColumns * step.k;
   const std::int64_t at_once = std::clamp<std::int64_t>(

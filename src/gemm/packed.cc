@@ -105,11 +105,22 @@ bool decode_panels(const WeightSegment& segment, const Take& take) {
   return true;
 }
 
+// An infinity or a NaN of E5M2.
+bool has_infinity(const MxMatrix& matrix, std::int64_t row) {
+  if (matrix.format != ElementFormat::e5m2) return false;
+  int largest = 0;
+  for (std::int64_t k = 0; k < matrix.k; ++k)
+    largest = std::max(largest, matrix.row(row)[k] & 0x7F);
+  return largest >= 0x7C;
+}
+
 void find_coarse_panels(WeightSegment& segment) {
   const std::int64_t columns = segment.canonical.rows;
   segment.coarse.assign(static_cast<std::size_t>(ceil_div(columns, kPanelColumns)), 1);
   for (std::int64_t column = 0; column < columns; ++column) {
-    if (row_is_coarse(segment.canonical, column)) continue;
+    if (row_is_coarse(segment.canonical, column) && !has_infinity(segment.canonical, column)) {
+      continue;
+    }
     segment.coarse[static_cast<std::size_t>(column / kPanelColumns)] = 0;
   }
 }
@@ -123,7 +134,7 @@ void make_panels(WeightSegment& segment) {
         const std::int64_t first = panel * segment.pair_stride() + k / 2 * kPanelColumns;
         return narrow(values, depth, segment.pair_panels.data() + first);
       });
-  if (exact) return find_coarse_panels(segment);
+  if (exact) return;
   segment.pair_panels = AlignedBuffer<std::uint32_t>();
   segment.panels = AlignedBuffer<float>(tandem::multiply({panels, segment.panel_stride()}));
   decode_panels(segment,
@@ -145,6 +156,9 @@ RowToBlocks place_row(PackedRows::Impl& impl, std::int64_t row) {
 }
 
 RowToBlocks place_pairs(PackedRows::Impl& impl, std::int64_t row) {
+  if (impl.order == SumOrder::lane) {
+    return {.group_pairs = impl.pairs.data() + row * kBlock, .block_stride = impl.rows * kBlock};
+  }
   const std::int64_t panel = row / kPanelRows;
   return {.pairs = impl.pairs.data() + panel * impl.pair_stride() + row % kPanelRows * kBlockPairs,
           .block_stride = kPanelRows * kBlockPairs};
@@ -209,6 +223,7 @@ PackedWeights::PackedWeights(std::span<const MxMatrix> segments, SumOrder order)
     packed.k = segment.k;
     copy_canonical(segment, packed);
     find_exact_columns(packed);
+    find_coarse_panels(packed);
     if (order == SumOrder::panel) make_panels(packed);
   }
 }
@@ -254,7 +269,7 @@ void PackedRows::pack(std::span<const MxMatrix> parts, SumOrder order) {
   }
   const bool coarse = look_at_rows(impl);
   impl.has_blocks = impl.has_pairs = false;
-  if (order == SumOrder::panel && coarse && kernels().multiplies_pairs) {
+  if (coarse && kernels().multiplies_pairs) {
     impl.pack_pairs();
   } else {
     impl.pack_blocks();
@@ -268,13 +283,13 @@ void PackedRows::Impl::pack_blocks() {
 }
 
 void PackedRows::Impl::pack_pairs() {
-  pairs.grow(tandem::multiply({padded_rows(), k_blocks(), kBlockPairs}));
+  pairs.grow(order == SumOrder::panel ? tandem::multiply({padded_rows(), k_blocks(), kBlockPairs})
+                                      : tandem::multiply({rows, even_groups(), kBlock}));
   decode_rows(*this, place_pairs);
   has_pairs = true;
 }
 
 bool WeightSegment::is_coarse(std::int64_t first, std::int64_t count) const {
-  if (!has_pairs()) return false;
   const auto begin = coarse.begin() + first / kPanelColumns;
   const auto end = coarse.begin() + ceil_div(first + count, kPanelColumns);
   return std::all_of(begin, end, [](std::uint8_t panel) { return panel != 0; });

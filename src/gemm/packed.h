@@ -18,7 +18,8 @@ struct WeightSegment {
   // but for subnormals of FP32 below 2^-133.
   AlignedBuffer<std::uint32_t> pair_panels;
   AlignedBuffer<float> panels;
-  std::vector<std::uint8_t> coarse;   // of each panel of pairs: 1: all columns are (row_is_coarse)
+  // Of each 16 columns: 1: all are coarse (row_is_coarse), without an infinity or NaN of E5M2.
+  std::vector<std::uint8_t> coarse;
   AlignedBuffer<std::uint8_t> codes;  // rows padded with zeros to whole cache lines
   AlignedBuffer<std::uint8_t> scales;
   MxMatrix canonical;                       // views the two
@@ -42,7 +43,7 @@ struct PackedRows::Impl {
   std::int64_t k = 0;
   SumOrder order = SumOrder::panel;
   AlignedBuffer<float> blocks;         // one of the two, or both
-  AlignedBuffer<std::uint32_t> pairs;  // in panel order, if all rows are coarse
+  AlignedBuffer<std::uint32_t> pairs;  // if all rows are coarse
   bool has_blocks = false;
   bool has_pairs = false;
   std::vector<MxMatrix> parts;      // in the caller's memory, for the exact path and for `blocks`
@@ -52,6 +53,7 @@ struct PackedRows::Impl {
   std::int64_t k_blocks() const { return ceil_div(k, kBlock); }
   std::int64_t panel_stride() const { return k_blocks() * kPanelRows * kBlock; }
   std::int64_t pair_stride() const { return k_blocks() * kPanelRows * kBlockPairs; }
+  std::int64_t even_groups() const { return round_up(ceil_div(k, kGroup), std::int64_t{2}); }
   std::int64_t padded_rows() const {
     return order == SumOrder::panel ? round_up(rows, kPanelRows) : rows;
   }

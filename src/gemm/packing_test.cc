@@ -22,8 +22,9 @@ TEST(PackedWeights, CountsItsMemory) {
   const PackedWeights weights(std::span(&view, 1));
   EXPECT_EQ(weights.columns(), 33);
   EXPECT_EQ(weights.segments(), 1);
-  // Three panels of 16 columns in FP32, 33 rows of codes padded to 128 bytes, 4 scales, a mark.
-  EXPECT_EQ(weights.bytes(), 3 * 16 * 70 * 4 + 33 * 128 + 33 * 4 + 33);
+  // Three panels of 16 columns in FP32, 33 rows of codes padded to 128 bytes, 4 scales, a mark
+  // of each and of each panel.
+  EXPECT_EQ(weights.bytes(), 3 * 16 * 70 * 4 + 33 * 128 + 33 * 4 + 33 + 3);
 }
 
 TEST(PackedWeights, MovesWithoutCopying) {

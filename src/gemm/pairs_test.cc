@@ -84,18 +84,20 @@ TEST(Pairs, HaveTheReferencesBitsNearTheSmallestNumbers) {
     const Operand b = draw_small(format_b, n, k, draw % 5 == 0 ? 4 : 0, rng);
     Results stored(m, n);
     draw_sums(stored, m, n, rng, draw / 3 % 3);
-    Results expected = stored;
-    accumulate_reference(a.view(), b.view(), SumOrder::panel, expected.data(), expected.pitch());
-    Results from_zero(m, n);
-    from_zero.fill(0.0f);
-    accumulate_reference(a.view(), b.view(), SumOrder::panel, from_zero.data(), from_zero.pitch());
-    for_each_target([&] {
-      Results results = stored;
-      multiply_tile(a.view(), b.view(), SumOrder::panel, Start::from_stored, results);
-      ASSERT_TRUE(results.equals(expected)) << "draw " << draw;
-      multiply_tile(a.view(), b.view(), SumOrder::panel, Start::from_zero, results);
-      ASSERT_TRUE(results.equals(from_zero)) << "draw " << draw;
-    });
+    for (const SumOrder order : kOrders) {
+      Results expected = stored;
+      accumulate_reference(a.view(), b.view(), order, expected.data(), expected.pitch());
+      Results from_zero(m, n);
+      from_zero.fill(0.0f);
+      accumulate_reference(a.view(), b.view(), order, from_zero.data(), from_zero.pitch());
+      for_each_target([&] {
+        Results results = stored;
+        multiply_tile(a.view(), b.view(), order, Start::from_stored, results);
+        ASSERT_TRUE(results.equals(expected)) << "draw " << draw;
+        multiply_tile(a.view(), b.view(), order, Start::from_zero, results);
+        ASSERT_TRUE(results.equals(from_zero)) << "draw " << draw;
+      });
+    }
     if (HasFailure()) return;
   }
 }
@@ -129,6 +131,44 @@ TEST(Pairs, RowsServeColumnsThatAreNotCoarseToo) {
     }
     EXPECT_TRUE(results.equals(expected));
   });
+}
+
+// Every code with every kind of code, infinities and NaNs among them: exponents that a scale is
+// added to must not run over.
+TEST(Pairs, HaveTheReferencesBitsForEveryCode) {
+  for (const ElementFormat format_a : kFormats) {
+    for (const ElementFormat format_b : kFormats) {
+      const std::int64_t m = 8, n = 256, k = 64;
+      Rng rng(41);
+      Operand a = Operand::random(format_a, m, k, 0, rng);
+      Operand b(format_b, n, k, 0);
+      for (std::int64_t column = 0; column < n; ++column) {
+        for (std::int64_t i = 0; i < k; ++i) {
+          // Columns from 128 on hold but one such code, the others it and its neighbours.
+          const std::int64_t code = column < 128 || i == column % k ? column + i % 3 : i;
+          b.code(column, i) = static_cast<std::uint8_t>(code);
+        }
+        for (std::int64_t group = 0; group < 2; ++group) {
+          b.scale(column, group) = static_cast<std::uint8_t>(80 + (column * 7 + group * 31) % 160);
+        }
+      }
+      for (std::int64_t row = 0; row < m; ++row) {
+        for (std::int64_t group = 0; group < 2; ++group) {
+          a.scale(row, group) = static_cast<std::uint8_t>(80 + (row * 61 + group * 97) % 160);
+        }
+      }
+      for (const SumOrder order : kOrders) {
+        Results expected(m, n);
+        expected.fill(0.0f);
+        accumulate_reference(a.view(), b.view(), order, expected.data(), expected.pitch());
+        for_each_target([&] {
+          Results results(m, n);
+          multiply_tile(a.view(), b.view(), order, Start::from_zero, results);
+          EXPECT_TRUE(results.equals(expected));
+        });
+      }
+    }
+  }
 }
 
 // A machine that adds the second of a pair first.

@@ -184,6 +184,14 @@ bool has_tiny(const Product& p) {
   return found;
 }
 
+bool can_take_pairs(const Product& p, SumOrder order) {
+  if (!p.table.multiplies_pairs || !p.rows.has_pairs) return false;
+  if (!p.segment.is_coarse(p.first, p.count)) return false;
+  // Lane order adds its own sums to what is stored, as FP32.
+  if (order == SumOrder::lane) return true;
+  return p.segment.has_pairs() && (p.start == Start::from_zero || !has_tiny(p));
+}
+
 void write_zeros(const Product& p) {
   for (std::int64_t row = 0; row < p.rows.rows; ++row) {
     std::fill_n(p.accumulators.values + row * p.accumulators.pitch, p.count, 0.0f);
@@ -215,11 +223,9 @@ void multiply(const PackedRows& rows, const PackedWeights& weights, int segment,
   }
   ExactElements exact(packed, columns, first, count, start, accumulators);
   if (!exact.covers_all()) {
+    product.pairs = can_take_pairs(product, order);
+    if (!product.pairs && !packed.has_blocks) packed.pack_blocks();
     if (order == SumOrder::panel) {
-      product.pairs = product.table.multiplies_pairs && packed.has_pairs &&
-                      columns.is_coarse(first, count) &&
-                      (start == Start::from_zero || !has_tiny(product));
-      if (!product.pairs && !packed.has_blocks) packed.pack_blocks();
       multiply_panels(product);
     } else {
       multiply_lanes(product);

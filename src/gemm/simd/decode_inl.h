@@ -202,6 +202,44 @@ void decode_row(const RowToBlocks& step, Out* blocks) {
   }
 }
 
+// k and k + 16 of a group in one word.
+template <ElementFormat kFormat>
+HWY_INLINE void decode_words(const std::uint8_t* codes, V32 factor, std::uint32_t* out) {
+  const hn::RebindToUnsigned<F32> d;
+  for (std::int64_t lane = 0; lane < kBlock; lane += kLanes) {
+    const auto first = hn::BitCast(d, hn::Mul(decode<kFormat>(codes + lane), factor));
+    const auto second = hn::BitCast(d, hn::Mul(decode<kFormat>(codes + kBlock + lane), factor));
+    const auto upper = hn::And(first, hn::Set(d, 0xFFFF0000u));
+    hn::StoreU(hn::Or(upper, hn::ShiftRight<16>(second)), d, out + lane);
+  }
+}
+
+template <ElementFormat kFormat>
+void decode_groups(const RowToBlocks& step) {
+  const F32 d;
+  const std::int64_t groups = (step.k + kGroup - 1) / kGroup;
+  std::uint32_t* out = step.group_pairs;
+  for (std::int64_t group = 0; group < groups; ++group, out += step.block_stride) {
+    const V32 factor = hn::Set(d, group_factor<kFormat>(step.scales[group]));
+    const std::int64_t rest = step.k - group * kGroup;
+    if (rest >= kGroup) {
+      decode_words<kFormat>(step.codes + group * kGroup, factor, out);
+      continue;
+    }
+    std::uint8_t last[kGroup] = {};
+    std::memcpy(last, step.codes + group * kGroup, static_cast<std::size_t>(rest));
+    decode_words<kFormat>(last, factor, out);
+    // A group beyond the exact path's limits decodes its padding to 0 · infinity.
+    for (std::int64_t i = 0; i < kBlock; ++i) {
+      if (i + kBlock >= rest) out[i] &= 0xFFFF0000u;
+      if (i >= rest) out[i] = 0;
+    }
+  }
+  if (groups % 2 == 1) {
+    for (std::int64_t i = 0; i < kBlock; ++i) out[i] = 0;
+  }
+}
+
 template <typename Out>
 HWY_INLINE void row_to(const RowToBlocks& step, Out* blocks) {
   if (step.format == ElementFormat::e4m3) {
@@ -214,6 +252,12 @@ HWY_INLINE void row_to(const RowToBlocks& step, Out* blocks) {
 HWY_NOINLINE void row_to_blocks(const RowToBlocks& step) {
   if (step.pairs != nullptr) {
     row_to(step, step.pairs);
+  } else if (step.group_pairs != nullptr) {
+    if (step.format == ElementFormat::e4m3) {
+      decode_groups<ElementFormat::e4m3>(step);
+    } else {
+      decode_groups<ElementFormat::e5m2>(step);
+    }
   } else {
     row_to(step, step.blocks);
   }

@@ -19,6 +19,8 @@
 #include "gemm/simd/convert_inl.h"
 #include "gemm/simd/decode_inl.h"
 #include "gemm/simd/lane_kernel_inl.h"
+#include "gemm/simd/lane_pairs_inl.h"
+#include "gemm/simd/lane_rows_inl.h"
 #include "gemm/simd/pair_products_inl.h"
 #include "gemm/simd/panel_kernel_inl.h"
 #include "gemm/simd/peak_inl.h"
@@ -69,6 +71,7 @@ HWY_AFTER_NAMESPACE();
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <string_view>
 
@@ -102,6 +105,7 @@ const Kernels* with_pairs(const Kernels& base) {
   table.name = "AVX3_BF16";
   table.multiplies_pairs = true;
   table.flops_per_us = 2 * base.flops_per_us;
+  table.lane_flops_per_us = 2 * base.lane_flops_per_us;
   return pairs_sum_in_order(table) ? &table : nullptr;
 }
 
@@ -161,6 +165,21 @@ bool row_needs_exact_path(const Kernels& table, const MxMatrix& matrix, std::int
   }
   // The one format whose NaN asks for the exact path has it at the largest magnitude.
   return format.nan_is_exact_path && table.has_all_ones(matrix.row(row), matrix.k);
+}
+
+const std::uint8_t* bf16_bytes_of(ElementFormat format) {
+  struct Bytes {
+    alignas(64) std::uint8_t bytes[2 * 128];
+    explicit Bytes(ElementFormat of) {
+      for (std::size_t code = 0; code < 128; ++code) {
+        const auto bits = std::bit_cast<std::uint32_t>(format_traits(of).values[code]);
+        bytes[code] = static_cast<std::uint8_t>(bits >> 16);
+        bytes[128 + code] = static_cast<std::uint8_t>(bits >> 24);
+      }
+    }
+  };
+  static const Bytes e4m3(ElementFormat::e4m3), e5m2(ElementFormat::e5m2);
+  return format == ElementFormat::e4m3 ? e4m3.bytes : e5m2.bytes;
 }
 
 bool row_is_coarse(const MxMatrix& matrix, std::int64_t row) {

@@ -4,10 +4,11 @@
 //
 // Layouts, k in blocks of 16 (kBlock):
 //   rows of A, panel order   [panel of 6 rows][k / 16][6][16], or in pairs [6][8]
-//   rows of A, lane order    [k / 16][rows][16]
+//   rows of A, lane order    [k / 16][rows][16], or as words [k / 32][rows][16], groups even
 //   columns of B             [panel of 16 columns][k][16], as FP32 or codes, or in pairs [k /
 //   2][16]
-// A pair is two neighbouring k's as BF16 in one word, the first in its upper half.
+// A pair is two neighbouring k's as BF16 in one word, the first in its upper half; in lane order
+// they are k and k + 16 of a group.
 #pragma once
 
 #include <cstddef>
@@ -71,8 +72,12 @@ struct LanePair {
 // in lane order. A stretch begins at a group.
 struct LaneStep {
   const float* rows = nullptr;    // first of the rows, lane-order layout
-  std::int64_t block_stride = 0;  // elements to the next 16 k's of A
-  int row_count = 0;              // 1..kLaneRows
+  std::int64_t block_stride = 0;  // elements to the next 16 k's of A, or 32
+  // In place of rows, where Kernels::multiplies_pairs; k is a multiple of 64 or ends the operands,
+  // columns are coarse and without infinities.
+  const std::uint32_t* row_pairs = nullptr;
+  const std::uint8_t* code_bytes = nullptr;  // then: bf16_bytes_of(format)
+  int row_count = 0;                         // 1..kLaneRows
   ElementFormat format = ElementFormat::e4m3;
   bool fetch_into_l1 = false;  // else into L2
   std::int64_t k = 0;          // up to kLaneDepth
@@ -109,7 +114,8 @@ struct RowToBlocks {
   const std::uint8_t* scales = nullptr;
   std::int64_t k = 0;
   float* blocks = nullptr;
-  std::uint32_t* pairs = nullptr;  // in their place: 8 of each block, rounded towards zero
+  std::uint32_t* pairs = nullptr;        // in their place: 8 of each block, rounded towards zero
+  std::uint32_t* group_pairs = nullptr;  // or 16 of each group, block_stride to the next
   std::int64_t block_stride = 0;
 };
 
@@ -126,7 +132,7 @@ struct Kernels {
   const char* name = nullptr;
   int panels_max = 1;      // panels of B that one step can take
   int row_panels_max = 1;  // panels of A that it can take with panels_max of B
-  // panel_step takes pairs of rows: twice the multiply-adds, but it takes subnormals for zeros.
+  // Steps take pairs of rows: twice the multiply-adds, but they take subnormals for zeros.
   bool multiplies_pairs = false;
   std::int64_t flops_per_us = 0;       // of panel_step, a cautious estimate
   std::int64_t lane_flops_per_us = 0;  // of lane_step
@@ -164,6 +170,9 @@ const Kernels& portable_kernels();
 
 // True where docs/numerics.md section 4 asks for the exact path in this row.
 bool row_needs_exact_path(const Kernels& table, const MxMatrix& matrix, std::int64_t row);
+
+// The lower bytes of the BF16 values of codes 0 to 127, then the upper ones; 64-byte aligned.
+const std::uint8_t* bf16_bytes_of(ElementFormat format);
 
 // Whether no value of the row but zero lies below 2^-63: then products with values of another such
 // row, and all their sums, are zero or no subnormals of FP32.

@@ -13,59 +13,12 @@
 
 #include "gemm/simd/decode_inl.h"
 #include "gemm/simd/kernels.h"
-#include "hwy/cache_control.h"
+#include "gemm/simd/lane_pairs_inl.h"
+#include "gemm/simd/lane_rows_inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tandem::gemm::HWY_NAMESPACE {
-
-// Partials of up to four rows and two columns.
-struct LaneSums {
-  V32 r0a, r1a, r2a, r3a;
-  V32 r0b, r1b, r2b, r3b;
-};
-
-// Rows that one pass over the codes takes: two sets of sums where there are registers for them.
-inline constexpr int kPassRows = kLanes == kBlock ? kLaneRows : kLaneRows / 2;
-inline constexpr int kSetRows = 4;
-
-HWY_INLINE LaneSums no_sums() {
-  const V32 zero = hn::Zero(F32());
-  return {zero, zero, zero, zero, zero, zero, zero, zero};
-}
-
-// A row's vector, loaded once for both columns: GCC would read it from memory twice.
-HWY_INLINE V32 row_vector(const float* row) {
-  V32 values = hn::Load(F32(), row);
-#if HWY_ARCH_X86
-  asm("" : "+v"(values.raw));
-#endif
-  return values;
-}
-
-template <int kRows>
-HWY_INLINE void lane_add(const float* row, V32 column_a, V32 column_b, LaneSums& s) {
-  if constexpr (kRows > 0) {
-    const V32 row0 = row_vector(row);
-    s.r0a = hn::MulAdd(row0, column_a, s.r0a);
-    s.r0b = hn::MulAdd(row0, column_b, s.r0b);
-  }
-  if constexpr (kRows > 1) {
-    const V32 row1 = row_vector(row + kBlock);
-    s.r1a = hn::MulAdd(row1, column_a, s.r1a);
-    s.r1b = hn::MulAdd(row1, column_b, s.r1b);
-  }
-  if constexpr (kRows > 2) {
-    const V32 row2 = row_vector(row + 2 * kBlock);
-    s.r2a = hn::MulAdd(row2, column_a, s.r2a);
-    s.r2b = hn::MulAdd(row2, column_b, s.r2b);
-  }
-  if constexpr (kRows > 3) {
-    const V32 row3 = row_vector(row + 3 * kBlock);
-    s.r3a = hn::MulAdd(row3, column_a, s.r3a);
-    s.r3b = hn::MulAdd(row3, column_b, s.r3b);
-  }
-}
 
 template <ElementFormat kFormat>
 HWY_INLINE void group_factors(const std::uint8_t* scales, std::int64_t groups, float* factors) {
@@ -81,19 +34,6 @@ HWY_INLINE void group_factors(const std::uint8_t* scales, std::int64_t groups, f
 }
 
 using GroupFactors = float[kLaneColumns][kLaneDepth / kGroup];
-
-template <int kRows>
-HWY_INLINE void lane_add_all(const float* row, V32 column_a, V32 column_b, LaneSums& s,
-                             LaneSums& t) {
-  lane_add<(kRows < kSetRows ? kRows : kSetRows)>(row, column_a, column_b, s);
-  if constexpr (kRows > kSetRows) {
-    lane_add<kRows - kSetRows>(row + kSetRows * kBlock, column_a, column_b, t);
-  }
-}
-
-// __builtin_prefetch's third argument: into L1, or into L2 only.
-inline constexpr int kIntoL1 = 3;
-inline constexpr int kIntoL2 = 2;
 
 // The whole groups of the stretch; partials `lane` on.
 template <int kRows, ElementFormat kFormat, int kLocality>
@@ -146,31 +86,6 @@ HWY_INLINE void keep_sums_beyond(std::int64_t lane, std::int64_t rest, const Lan
   after.r2b = keep_beyond(lane, rest, before.r2b, after.r2b);
   after.r3a = keep_beyond(lane, rest, before.r3a, after.r3a);
   after.r3b = keep_beyond(lane, rest, before.r3b, after.r3b);
-}
-
-// Four rows' partials, from that of the first row and column on.
-HWY_INLINE void load_sums(const float* at, LaneSums& s) {
-  const F32 d;
-  s.r0a = hn::LoadU(d, at);
-  s.r0b = hn::LoadU(d, at + 1 * kBlock);
-  s.r1a = hn::LoadU(d, at + 2 * kBlock);
-  s.r1b = hn::LoadU(d, at + 3 * kBlock);
-  s.r2a = hn::LoadU(d, at + 4 * kBlock);
-  s.r2b = hn::LoadU(d, at + 5 * kBlock);
-  s.r3a = hn::LoadU(d, at + 6 * kBlock);
-  s.r3b = hn::LoadU(d, at + 7 * kBlock);
-}
-
-HWY_INLINE void store_sums(const LaneSums& s, float* at) {
-  const F32 d;
-  hn::StoreU(s.r0a, d, at);
-  hn::StoreU(s.r0b, d, at + 1 * kBlock);
-  hn::StoreU(s.r1a, d, at + 2 * kBlock);
-  hn::StoreU(s.r1b, d, at + 3 * kBlock);
-  hn::StoreU(s.r2a, d, at + 4 * kBlock);
-  hn::StoreU(s.r2b, d, at + 5 * kBlock);
-  hn::StoreU(s.r3a, d, at + 6 * kBlock);
-  hn::StoreU(s.r3b, d, at + 7 * kBlock);
 }
 
 template <int kRows, ElementFormat kFormat>
@@ -262,6 +177,9 @@ void lane_passes(const LaneStep& step) {
 }
 
 HWY_NOINLINE void lane_step(const LaneStep& step) {
+  if constexpr (kHasPairProducts) {
+    if (step.row_pairs != nullptr) return lane_pairs(step);
+  }
   if (step.format == ElementFormat::e4m3) {
     lane_passes<ElementFormat::e4m3>(step);
   } else {

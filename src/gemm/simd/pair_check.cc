@@ -34,7 +34,8 @@ bool same(float a, float b) {
 
 bool has_pair_products() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512bf16") != 0;
+  // The second for codes in lane order.
+  return __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vbmi");
 #else
   return false;
 #endif
