@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kLaneBlock = 64;
 constexpr std::int64_t kLanePairs = kLaneBlock / kLaneColumns;
 // How far ahead codes are fetched: more than what memory delivers in its own latency.
-constexpr std::int64_t kFetchAhead = 8192;
+constexpr std::int64_t kFetchAhead = 16384;
 
 struct LaneWalk {
   const Product& p;
