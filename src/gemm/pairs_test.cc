@@ -3,6 +3,9 @@
 // have the reference's bits. On machines without them the same operands go the other way.
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
 
 #include "gemm/packed.h"
 #include "gemm/simd/pair_check.h"
@@ -99,6 +102,27 @@ TEST(Pairs, HaveTheReferencesBitsNearTheSmallestNumbers) {
       });
     }
     if (HasFailure()) return;
+  }
+}
+
+TEST(Pairs, SumsThatAreTooSmallAreSeenAtEveryPlace) {
+  const float tiny[] = {-0.0f, std::numeric_limits<float>::denorm_min(), -0x1.fffffep-104f};
+  const float others[] = {0.0f, kTinySum, -kTinySum, std::numeric_limits<float>::infinity(),
+                          std::numeric_limits<float>::quiet_NaN()};
+  for (const Kernels* table : all_kernels()) {
+    std::vector<float> sums;
+    for (std::size_t count = 0; count < 40; ++count) {
+      EXPECT_FALSE(table->has_tiny(sums.data(), static_cast<std::int64_t>(count))) << table->name;
+      for (std::size_t at = 0; at < count; ++at) {
+        for (const float value : tiny) {
+          const float before = std::exchange(sums[at], value);
+          EXPECT_TRUE(table->has_tiny(sums.data(), static_cast<std::int64_t>(count)))
+              << table->name << ", " << value << " at " << at << " of " << count;
+          sums[at] = before;
+        }
+      }
+      sums.push_back(others[count % std::size(others)]);
+    }
   }
 }
 

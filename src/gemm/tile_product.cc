@@ -4,7 +4,6 @@
 #include "gemm/tile_product.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/check.h"
 #include "gemm/exact_elements.h"
@@ -170,18 +169,12 @@ void multiply_panels(const Product& p) {
   }
 }
 
-// Sums so small that a subnormal might come of them, or −0, which adding a zero would change.
 bool has_tiny(const Product& p) {
-  constexpr std::uint32_t kLimit = (127u - 126 + 23) << 23;  // 2^-103: its last bit is 2^-126
-  bool found = false;
-  for (std::int64_t row = 0; row < p.rows.rows && !found; ++row) {
+  for (std::int64_t row = 0; row < p.rows.rows; ++row) {
     const float* sums = p.accumulators.values + row * p.accumulators.pitch;
-    for (std::int64_t column = 0; column < p.count; ++column) {
-      const auto bits = std::bit_cast<std::uint32_t>(sums[column]);
-      found |= bits != 0 && (bits & 0x7FFFFFFFu) < kLimit;
-    }
+    if (p.table.has_tiny(sums, p.count)) return true;
   }
-  return found;
+  return false;
 }
 
 bool can_take_pairs(const Product& p, SumOrder order) {

@@ -263,6 +263,24 @@ HWY_NOINLINE void row_to_blocks(const RowToBlocks& step) {
   }
 }
 
+HWY_NOINLINE bool has_tiny(const float* sums, std::int64_t count) {
+  const F32 d;
+  const auto limit = hn::Set(d, kTinySum);
+  const hn::RebindToUnsigned<F32> d_bits;
+  auto found = hn::FirstN(d, 0);
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const V32 sum = hn::LoadU(d, sums + i);
+    const auto counts = hn::Ne(hn::BitCast(d_bits, sum), hn::Zero(d_bits));
+    found = hn::Or(found, hn::And(hn::RebindMask(d, counts), hn::Lt(hn::Abs(sum), limit)));
+  }
+  if (!hn::AllFalse(d, found)) return true;
+  for (; i < count; ++i) {
+    if (is_tiny(sums[i])) return true;
+  }
+  return false;
+}
+
 HWY_NOINLINE bool has_all_ones(const std::uint8_t* codes, std::int64_t count) {
   const hn::ScalableTag<std::uint8_t> d;
   const std::int64_t lanes = HWY_LANES(std::uint8_t);

@@ -42,6 +42,7 @@ const Kernels* kernel_table() {
       .codes_to_panel = codes_to_panel,
       .row_to_blocks = row_to_blocks,
       .has_all_ones = has_all_ones,
+      .has_tiny = has_tiny,
       .store_row = store_row,
       .add_row = add_row,
       .widen_row = widen_row,

@@ -11,6 +11,7 @@
 // they are k and k + 16 of a group.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -128,6 +129,8 @@ struct RowsToSum {
   void* destination = nullptr;
 };
 
+inline constexpr float kTinySum = 0x1p-103f;  // the last bit of what is not smaller: 2^-126
+
 struct Kernels {
   const char* name = nullptr;
   int panels_max = 1;      // panels of B that one step can take
@@ -145,6 +148,9 @@ struct Kernels {
   void (*row_to_blocks)(const RowToBlocks&) = nullptr;
   // True if one of `count` codes has a magnitude (low seven bits) of 0x7F.
   bool (*has_all_ones)(const std::uint8_t* codes, std::int64_t count) = nullptr;
+  // True if adding pairs to one of these sums may go wrong: below kTinySum a subnormal might come
+  // of it, and adding a zero would change −0.
+  bool (*has_tiny)(const float* sums, std::int64_t count) = nullptr;
   // The functions of convert.h.
   void (*store_row)(const float* sums, const float* bias, std::int64_t count, OutputType type,
                     void* destination) = nullptr;
@@ -158,6 +164,11 @@ struct Kernels {
   std::int64_t (*multiply_add_chains)(std::int64_t steps) = nullptr;
   std::int64_t (*pair_chains)(std::int64_t steps) = nullptr;
 };
+
+// One sum of has_tiny.
+inline bool is_tiny(float sum) {
+  return std::bit_cast<std::uint32_t>(sum) != 0 && sum > -kTinySum && sum < kTinySum;
+}
 
 // In use now: the machine's best, or the one that force_simd_target() chose.
 const Kernels& kernels();

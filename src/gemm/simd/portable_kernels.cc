@@ -97,6 +97,10 @@ bool has_all_ones(const std::uint8_t* codes, std::int64_t count) {
   return std::any_of(codes, codes + count, [](std::uint8_t code) { return (code & 0x7F) == 0x7F; });
 }
 
+bool has_tiny(const float* sums, std::int64_t count) {
+  return std::any_of(sums, sums + count, is_tiny);
+}
+
 void store_row(const float* sums, const float* bias, std::int64_t count, OutputType type,
                void* destination) {
   auto* out = static_cast<std::uint8_t*>(destination);
@@ -160,6 +164,7 @@ const Kernels& portable_kernels() {
       .codes_to_panel = codes_to_panel,
       .row_to_blocks = row_to_blocks,
       .has_all_ones = has_all_ones,
+      .has_tiny = has_tiny,
       .store_row = store_row,
       .add_row = add_row,
       .widen_row = widen_row,
