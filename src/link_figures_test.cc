@@ -88,5 +88,18 @@ TEST(LinkFigures, AreGivenToAPlanTogether) {
   }
 }
 
+TEST(LinkFigures, AreOfRanksThatCannotReadInPlace) {
+  Problem problem = tall_problem(2);
+  problem.op = OperatorKind::all_gather_matmul;
+  problem.transfer = Transfer::direct;
+  EXPECT_NE(plan_text(problem, {.workers = 1}).find("read where they lie"), std::string::npos);
+  try {
+    plan_text(problem, {.workers = 1, .link_mb_s = 100, .link_latency_us = 50});
+    FAIL() << "memory was read through a link";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("use copy"), std::string::npos) << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace tandem

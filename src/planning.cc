@@ -46,6 +46,7 @@ Plan plan_on(const Problem& problem, const PlanOptions& options) {
   }
   std::string reasons = link_reasons(options, device);
   if (options.link_mb_s && reasons.empty()) {
+    device.linked = problem.ranks > 1;
     device.costs.link_mb_s = *options.link_mb_s;
     device.costs.link_latency_ns = *options.link_latency_us * 1000;
   }

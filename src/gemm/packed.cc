@@ -164,7 +164,8 @@ RowToBlocks place_pairs(PackedRows::Impl& impl, std::int64_t row) {
           .block_stride = kPanelRows * kBlockPairs};
 }
 
-// Decodes all rows to where `place` says and fills up their panel with zeros.
+// Decodes all rows to where `place` says and fills up their panel with zeros; in lane order there
+// is nothing to fill up.
 template <typename Place>
 void decode_rows(PackedRows::Impl& impl, const Place& place) {
   const Kernels& table = kernels();

@@ -330,43 +330,5 @@ TEST(Ranges, AreCheckedOnEveryDevice) {
       "4194304; use a smaller shape or more rounds");
 }
 
-struct Option {
-  const char* name;
-  std::function<void(Problem&)> set;
-  std::vector<OperatorKind> known;
-};
-
-TEST(Options, AreRefusedForOperatorsThatDoNotKnowThem) {
-  const Option options[] = {
-      {"--local-matmul", [](Problem& p) { p.local_matmul = 1; }, {all_to_all_matmul}},
-      {"--slots", [](Problem& p) { p.slots = 1; }, {all_gather_matmul, matmul_all_gather}},
-      {"--staging", [](Problem& p) { p.staging = OutputType::fp32; }, {matmul_reduce_scatter}},
-      {"--cores", [](Problem& p) { p.cores = CoreMapping::shared; }, {matmul_reduce_scatter}},
-      {"--reduction",
-       [](Problem& p) { p.reduction = ReductionForm::rows; },
-       {matmul_reduce_scatter}},
-      {"--ub", [](Problem& p) { p.ub = UbManagement::pipe; }, {matmul_reduce_scatter}},
-      {"--strided", [](Problem& p) { p.strided = StridedCopy::single; }, {matmul_reduce_scatter}},
-      {"--product",
-       [](Problem& p) { p.product = ProductForm::subcalls; },
-       {all_gather_matmul, matmul_reduce_scatter}},
-      {"--transfer direct",
-       [](Problem& p) { p.transfer = Transfer::direct; },
-       {all_to_all_matmul, all_gather_matmul, matmul_reduce_scatter}},
-  };
-  for (const Option& option : options) {
-    for (OperatorKind op : kAll) {
-      Problem problem = problem_of(op, 2, {64, 64, 128});
-      option.set(problem);
-      const auto reasons = reasons_against(problem, load_device("host"));
-      const bool known = std::ranges::count(option.known, op) > 0;
-      ASSERT_EQ(reasons.size(), known ? 0u : 1u) << option.name << testing::PrintToString(reasons);
-      if (!known) {
-        EXPECT_NE(reasons[0].find(cat(option.name, " applies to ")), std::string::npos);
-      }
-    }
-  }
-}
-
 }  // namespace
 }  // namespace tandem

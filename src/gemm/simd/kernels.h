@@ -5,8 +5,8 @@
 // Layouts, k in blocks of 16 (kBlock):
 //   rows of A, panel order   [panel of 6 rows][k / 16][6][16], or in pairs [6][8]
 //   rows of A, lane order    [k / 16][rows][16], or as words [k / 32][rows][16], groups even
-//   columns of B             [panel of 16 columns][k][16], as FP32 or codes, or in pairs [k /
-//   2][16]
+//   columns of B             [panel of 16 columns][k][16], as FP32 or codes
+//                            or in pairs [panel of 16 columns][k / 2][16]
 // A pair is two neighbouring k's as BF16 in one word, the first in its upper half; in lane order
 // they are k and k + 16 of a group.
 #pragma once
@@ -46,7 +46,7 @@ struct PanelStep {
   std::int64_t row_stride = 0;               // elements to the next panel of A
   int row_count = kPanelRows;      // the first 1 to 6 rows, or 12: two panels, where all are there
   const float* columns = nullptr;  // a panel of B, at the same k; 64-byte aligned
-  const std::uint32_t* column_pairs = nullptr;  // in its place, always beside row_pairs
+  const std::uint32_t* column_pairs = nullptr;  // in its place; row_pairs never go without
   std::int64_t panel_stride = 0;                // elements to the next panel of B
   int panels = 1;                               // of B: 1, or 2 where Kernels::panels_max allows
   std::int64_t depth = 0;                       // k's

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "gemm/float_state.h"
 
 namespace tandem::gemm {
 namespace {
@@ -42,6 +43,7 @@ bool has_pair_products() {
 }
 
 bool pairs_sum_in_order(const Kernels& table) {
+  const FloatState state;
   Rng rng(5);
   std::vector<std::uint32_t> rows(kPanelRows * kDepth / 2);
   alignas(64) std::uint32_t columns[kPanelColumns * kDepth / 2];
